@@ -1,4 +1,4 @@
-// What the archive's routines for matrices share: dtypes, complex numbers, Householder's reflections. Matrices are row-major.
+// Shared code of the archive's matrix routines: dtypes, complex numbers, Householder reflections. Matrices are row-major.
 #pragma once
 #include <cmath>
 #include <complex>
@@ -27,7 +27,7 @@ constexpr bool is_complex = false;
 template <class T>
 constexpr bool is_complex<std::complex<T>> = true;
 
-/// std::complex's own product looks for infinities.
+/// Complex multiplication without std::complex's checks for infinities.
 template <class T>
 T times(T a, T b) {
   return a * b;

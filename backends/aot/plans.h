@@ -1,5 +1,5 @@
-// What object files tell the routines of the runtime archive about an operation: its sizes and types, as constants of the object file. The
-// library writes plans, the archive reads them, perhaps on another machine. Fixed widths, little-endian, eight bytes aligned.
+// Plans: the sizes and types of an operation, which object files hold as constants for the routines of the runtime archive. The library
+// writes plans, the archive reads them, perhaps on another machine. Fixed widths, little-endian, eight bytes aligned.
 #pragma once
 #include <cstdint>
 
@@ -62,7 +62,7 @@ struct SolvePlan {
   std::int32_t left, lower, transpose, conjugate, unit_diagonal;
 };
 
-/// A Fourier transform along several axes, behind it one Axis for each, the last axis first. A real signal's is the first one.
+/// A Fourier transform along several axes, followed by one Axis for each, the last axis first; a real signal's axis is the first.
 struct TransformPlan {
   enum Kind : std::int32_t { forward, inverse, from_real, to_real };
   Kind kind;
@@ -76,7 +76,7 @@ struct Axis {
   std::int64_t n, inner, outer;
 };
 
-/// A function of one or two numbers, element by element; an operand of one element goes with all.
+/// An elementwise function of one or two operands; an operand of one element is broadcast.
 struct ElementsPlan {
   enum Function : std::int32_t { polygamma, random_gamma_grad };
   Function function;
@@ -84,7 +84,7 @@ struct ElementsPlan {
   std::int64_t size, size_x, size_y;
 };
 
-/// Gamma variates: for each key as many as `each` says.
+/// Gamma variates: `each` of them for each key.
 struct GammaPlan {
   std::int64_t keys, each;
   Element element;
@@ -98,8 +98,8 @@ struct LogSumPlan {
   std::int32_t reverse;
 };
 
-/// Windows of updates that take the place of an array's elements, in order: behind it one Place for each of the array's dimensions, then
-/// one Count for each dimension that counts windows, the slowest first.
+/// A scatter of windows of updates that overwrite an array's elements, in order: followed by one Place for each of the array's dimensions,
+/// then one Count for each dimension of the windows' index space, the slowest first.
 struct ScatterPlan {
   std::int64_t elements, windows;  ///< of the array; of updates
   std::int64_t component_stride;   ///< of the entries of an index vector

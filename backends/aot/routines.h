@@ -1,5 +1,5 @@
-// The archive's routines: each runs one operation by its plan (plans.h) on the addresses of its operands, then of its results. 0, or a
-// status of aot.h. They run on the calling thread, take memory from the C library and call nothing else but that.
+// The archive's routines: each runs one operation by its plan (plans.h) on the addresses of its operands, then of its results. They return
+// 0 or a status of aot.h, run on the calling thread, and call nothing but the C library.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Compiled code kept in files, so that another process need not make it again.
+// The disk cache of compiled code, shared between processes.
 //
 // They are in a folder of the cache's own, `weft-code` below the one that the user names, which a CACHEDIR.TAG marks as weft's
 // (https://bford.info/cachedir/): backup tools pass over it, and nothing outside of it is ever removed. An entry is a file named by the
@@ -19,20 +19,20 @@ namespace weft::detail {
 
 class CodeCache {
  public:
-  /// An empty folder: nothing is kept. `limit`: bytes of all files together; beyond it the ones that were not used for longest go.
+  /// An empty folder switches the cache off. `limit`: bytes of all files together; beyond it the least recently used ones are removed.
   CodeCache(std::string folder, std::int64_t limit);
   /// The process's: in WEFT_CACHE_DIR, or weft/ in XDG_CACHE_HOME or ~/.cache; none if WEFT_CACHE is 0 or off. WEFT_CACHE_MB: its limit.
   static CodeCache& of_process();
 
   bool enabled() const { return !folder_.empty(); }
-  /// The code that was stored under these words, or what `make` gives, which is then stored.
+  /// The code stored under these words, or else the result of `make`, which is then stored.
   std::string get(std::initializer_list<std::string_view> words, FunctionRef<std::string()> make);
   /// Stores this code, in place of what was there.
   void put(std::initializer_list<std::string_view> words, std::string_view code);
   /// The code that was stored under these words, if there is any.
   std::optional<std::string> find(std::initializer_list<std::string_view> words);
   std::int64_t hits() const { return hits_; }
-  /// What is kept just now.
+  /// The current contents of the cache.
   struct Contents {
     std::string folder;  ///< empty: nothing is kept
     std::int64_t entries = 0, bytes = 0, limit = 0;

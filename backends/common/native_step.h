@@ -1,4 +1,4 @@
-// Steps of a compiled program that a routine of this backend runs, where no kernel can be made of them.
+// Steps of a compiled program that a routine of the backend runs instead of a generated kernel.
 #pragma once
 #include <memory>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace weft::detail {
 
-/// An equation made ready for its parameters and types. Thread-safe.
+/// An equation prepared for its parameters and types. Thread-safe.
 class NativeStep {
  public:
   virtual ~NativeStep() = default;
@@ -20,7 +20,7 @@ struct NativeStepRules {
   using Function = std::unique_ptr<NativeStep>(const ParamsBase& params, std::span<const Aval> operands, std::span<const Aval> results);
 };
 
-/// nullptr: there is no routine; the operation's reference does it.
+/// nullptr if there is no routine: the operation's reference implementation then runs.
 std::unique_ptr<NativeStep> make_native_step(const Primitive& op, const ParamsBase& params, std::span<const Aval> operands,
                                              std::span<const Aval> results);
 

@@ -1,4 +1,4 @@
-// Code that other targets would run for a program of the host's, as text. backends/registry.cpp, which knows all targets, defines it.
+// The code of other targets for a program compiled for the host, as text. Defined in backends/registry.cpp, which knows all targets.
 #pragma once
 #include <span>
 #include <string>

@@ -1,4 +1,4 @@
-// What the library was built with and what it keeps, for people.
+// Reports for people: what the library was built with, its environment variables and its cache.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -7,12 +7,12 @@ namespace weft::detail {
 /// Runs the job on the process's one background thread, after those given before. Jobs that have not begun when the process ends are
 /// dropped; what a job throws is dropped too.
 void in_background(std::function<void()> job);
-/// The same for what should be done before the process ends: before all jobs of the other kind, and at the process's end for a fifth of a
-/// second more. Dropped where very many are waiting.
+/// The same with high priority: before all jobs of the other kind and, at the process's end, for another fifth of a second. Dropped if very
+/// many are waiting.
 void soon_in_background(std::function<void()> job);
-/// Whether the process is at its end: a job of the first kind is to finish.
+/// Whether the process is ending, so that a job of in_background should stop.
 bool background_is_ending();
-/// Whether a job of the second kind is.
+/// Whether a job of soon_in_background should stop too.
 bool background_has_ended();
 
 }  // namespace weft::detail

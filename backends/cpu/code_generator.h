@@ -14,7 +14,7 @@ class Target;
 
 namespace weft::detail {
 
-/// What code is made for.
+/// The processor that code is generated for.
 struct Processor {
   const llvm::Target* target = nullptr;
   std::string triple, cpu, features;

@@ -1,5 +1,5 @@
-// Which tier of code each part of a program gets: interpreted or baseline code so that the first call ends soon, optimised code where that
-// pays.
+// Chooses the tier of code for each part of a program: interpreted or baseline code for a fast first call, optimised code where it pays
+// off.
 #pragma once
 #include <optional>
 #include <vector>
@@ -10,23 +10,23 @@
 
 namespace weft::detail {
 
-/// About how many instructions of LLVM's are emitted for it as it is scheduled.
+/// The estimated number of LLVM instructions emitted for the kernel under the schedule.
 double emission_work(const Kernel& k, const Schedule& s);
 double emission_work(const ControlStep& c, const KernelProgram& root, const std::vector<Schedule>& schedules);
 
-/// The schedules that baseline code has: lean ones where the code saved is worth more than the time that they cost.
+/// The schedules of baseline code: lean ones where the smaller code outweighs the slower execution.
 std::vector<Schedule> baseline_schedules(const KernelProgram& p, const std::vector<Schedule>& schedules);
 
-/// Cycles that each run of the step takes longer by baseline code than by optimised code.
+/// The additional cycles of each run of the step with baseline code instead of optimised code.
 double slack(const ControlStep& c, const std::vector<Schedule>& schedules);
 
-/// The lowest tier that WEFT_CODE allows; nothing: it doesn't say. Throws CompileError if there is no such tier.
+/// The lowest tier that WEFT_CODE allows; nothing if it is not set. Throws CompileError for an unknown tier.
 std::optional<CodeTier> lowest_tier();
 
-/// What takes longer in its first run by baseline code than optimised code takes to make is optimised at once.
+/// The first call's tiers. Code whose first baseline run would take longer than optimising it is optimised at once.
 CodeTiers first_tiers(const KernelProgram& p, const std::vector<Schedule>& schedules);
 
-/// What is left to be optimised.
+/// The parts that are not optimised yet.
 struct Improvement {
   std::vector<CodeTiers> stages;  ///< one part after the other: first what has the largest excess for what its code costs to make
   std::int64_t excess = 0;        ///< cycles of each call in excess of optimised code

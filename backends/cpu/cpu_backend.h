@@ -9,7 +9,7 @@ class CpuBackend final : public Backend {
   std::string_view platform() const override { return "cpu"; }
   /// Throws CompileError where a part of the program has no implementation on this backend.
   Ref<Executable> compile(const Jaxpr& j, const CompileOptions& options) override { return compile(j, options, {}); }
-  /// By the schedules that the text states (codegen/schedule/schedule_text.h); other kernels have those that the scheduler chooses.
+  /// Compiles with the schedules that the text states (codegen/schedule/schedule_text.h); other kernels get the scheduler's.
   Ref<Executable> compile(const Jaxpr& j, const CompileOptions& options, std::string_view schedules);
 };
 

@@ -1,15 +1,15 @@
-// What all uses of oneDNN share. Included by sources only.
+// Shared code for the uses of oneDNN. Included by sources only.
 #pragma once
 #include <cstddef>
 #include <dnnl.hpp>
 
 namespace weft::detail {
 
-/// The library's own threads stay away from the calling thread's work: pieces of it are tasks of this process's pool.
+/// Keeps oneDNN from using its own threads on this thread: pieces of its work are tasks of the process's pool.
 void forbid_library_threads();
 
 const dnnl::engine& library_engine();
-/// The calling thread's.
+/// The calling thread's oneDNN stream.
 const dnnl::stream& library_stream();
 /// Throws std::bad_alloc where the process could not be given the memory that the library takes for a primitive and its code: the library
 /// looks at the results of some of its own allocations only.

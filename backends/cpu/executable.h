@@ -40,7 +40,7 @@ class CpuExecutable final : public Executable, public StepReporter {
   std::vector<double> time_steps(std::span<const Array> inputs, int device) override;
 
  private:
-  /// An equation that is run by a routine of the backend, or by its reference function.
+  /// An equation that a routine of the backend or its reference function runs.
   struct Opaque final : ReferenceCall {
     const Primitive* op = nullptr;
     ParamsRef params;
@@ -49,7 +49,7 @@ class CpuExecutable final : public Executable, public StepReporter {
     std::unique_ptr<NativeStep> native;
     void run(void* const* buffers) const override;
   };
-  /// What code is made from.
+  /// The input of code generation.
   struct Plan {
     KernelProgram program;
     std::vector<Schedule> schedules;
@@ -94,7 +94,7 @@ class CpuExecutable final : public Executable, public StepReporter {
   mutable std::vector<const WorkLabel*> labels_;  ///< of each step, once somebody watches
   std::string key_;                 ///< under which the cache is to keep the program; empty: it isn't, or has it with all code optimised
   std::atomic<bool> keeps_{false};  ///< once it was called: as it is, for the next process
-  // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.
+  // Baseline code comes first; once optimised code would have paid off, it is generated in the background and replaces it.
   std::atomic<const NativeCode*> code_{nullptr};
   std::unique_ptr<NativeCode> first_code_;
   std::vector<std::unique_ptr<NativeCode>> better_code_;  ///< the last one is run; of those before it there may be calls under way

@@ -7,8 +7,8 @@
 
 namespace weft::detail {
 
-/// What the host runs in place of a composite's body on operands of these types; nothing: the body. A rule for a name may be in any
-/// file.
+/// Rules, by a composite's name, for the program that the host runs in place of its body on operands of these types; nothing keeps the
+/// body. Rules may be in any file.
 struct CpuComposite {
   using Function = std::optional<Jaxpr>(const CompositeParams& p, std::span<const Aval> in);
 };

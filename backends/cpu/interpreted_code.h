@@ -1,4 +1,4 @@
-// An interpreter of LLVM IR, for code that runs so briefly that compiling it would take longer.
+// An interpreter of LLVM IR, for code whose execution takes less time than compiling it would.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,10 +11,10 @@ class Function;
 
 namespace weft::detail {
 
-/// A function of the kinds that kernels have, each operation with the result that machine code gives. Thread-safe, but for its making.
+/// An interpreted kernel function, with the same results as machine code. Thread-safe once made.
 class InterpretedCode {
  public:
-  /// nullptr: it holds an operation that isn't known here.
+  /// nullptr if the function has an operation that the interpreter doesn't know.
   static std::unique_ptr<InterpretedCode> of(const llvm::Function& f);
   virtual ~InterpretedCode() = default;
   /// Of the type of a kernel.

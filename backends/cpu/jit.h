@@ -21,8 +21,8 @@ using KernelFunction = void (*)(void* const* args, std::int64_t begin, std::int6
 /// "x86-64"), for tests.
 int native_vector_bytes();
 
-/// How much the code generator tries: baseline code takes a third of the time to make, and keeps little in registers from one loop
-/// iteration to the next. Of what is interpreted no machine code is made at all.
+/// The tiers: baseline code takes a third of the time to generate and keeps little in registers across loop iterations; interpreted kernels
+/// have no machine code at all.
 enum class CodeTier { baseline, optimized, interpreted };
 
 /// Runs a control step on its buffers; `table` as emit_control says. 0, or something else if a call of the library threw.
@@ -76,8 +76,8 @@ std::unique_ptr<NativeCode> link_program(const std::vector<Schedule>& schedules,
                                          const std::vector<std::vector<FixedPointer>>& tables,
                                          const std::function<void*(const FixedPointer&)>& resolve);
 
-/// All that code depends on beside a program: the build of this library and of the code generator, and the processor. Empty: that can't be
-/// said.
+/// All that code depends on besides the program: the builds of this library and of the code generator, and the processor. Empty if
+/// unknown.
 std::string code_identity();
 
 /// What compile_program would emit: "llvm" or "asm".

@@ -6,15 +6,15 @@
 
 namespace weft::detail {
 
-/// A matmul made ready for its sizes and strides. Thread-safe.
+/// A matmul prepared for its sizes and strides. Thread-safe.
 class Matmul {
  public:
   virtual ~Matmul() = default;
   /// The pieces are cut by the sizes only and run as tasks of the process's thread pool; each piece's inner sums stay whole.
   virtual void run(const void* a, const void* b, void* out) const = 0;
 };
-/// While it lives, matmuls that are made have oneDNN prepare itself on another thread. The destructor waits for that thread, since a
-/// library at work while the process ends would use destroyed objects.
+/// While it lives, creating a matmul initialises oneDNN on another thread. The destructor waits for that thread, since a library at work
+/// while the process ends would use destroyed objects.
 class MatmulPreparation {
  public:
   MatmulPreparation();

@@ -1,4 +1,4 @@
-// Brings machine code of object files into memory: what the code generator writes for kernels needs no more of a linker than this.
+// Loads the machine code of object files into memory: a minimal linker, sufficient for what the code generator writes for kernels.
 #pragma once
 #include <cstddef>
 #include <memory>

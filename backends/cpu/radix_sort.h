@@ -1,4 +1,4 @@
-// A stable sort of unsigned numbers, or of records by a number in them: by one byte after the other, the lowest first.
+// A stable radix sort of unsigned numbers, or of records by a number in them, by bytes, least significant first.
 //
 // Each pass counts the values of a byte, piece by piece of the array, and moves the records to their places. The pieces are cut by the
 // length alone and are tasks of the process's thread pool. Bytes that are equal everywhere cost a count and no move.

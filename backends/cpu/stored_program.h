@@ -1,5 +1,5 @@
-// Compiled programs as the cache of code keeps them: the steps, the memory plan and the machine code, so that another process that
-// compiles the same program neither forms kernels nor emits code.
+// Compiled programs as the code cache stores them: the steps, the memory plan and the machine code, so that another process that compiles
+// the same program neither forms kernels nor emits code.
 #pragma once
 #include <cstdint>
 #include <optional>

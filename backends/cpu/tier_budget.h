@@ -1,4 +1,4 @@
-// When baseline code has cost so much that optimised code is made.
+// Decides when baseline code has cost so much that optimised code is generated.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -10,7 +10,7 @@ class TierBudget {
  public:
   explicit TierBudget(std::int64_t cycles = 0) : left_(cycles) {}
   void renew(std::int64_t cycles) { left_.store(cycles, std::memory_order_relaxed); }
-  /// Takes off the excess of one run. Whether that is what exhausts the budget: true for one of several threads that run it at a time.
+  /// Subtracts the excess of one run. Returns whether this exhausts the budget: true for only one of several concurrent threads.
   bool exhausted_by(std::int64_t excess) {
     if (excess <= 0 || left_.load(std::memory_order_relaxed) <= 0) return false;
     const std::int64_t left = left_.fetch_sub(excess, std::memory_order_relaxed);

@@ -17,7 +17,7 @@ void join_group(const CollectivePlan& plan, const std::vector<int>& group, std::
 void exchange_messages(std::span<const int> device_ids, std::span<const Accelerators::DeviceMessage> going,
                        std::span<const Accelerators::DeviceMessage> coming, const CollectiveLabel& label);
 
-/// Collectives that are put into the devices' streams between its making and `begun()`: who waits for the devices watches over them.
+/// Collectives launched on the devices' streams between its construction and `begun()`; threads that wait for the devices watch them.
 class WatchedCollective {
  public:
   struct What {
@@ -34,8 +34,8 @@ class WatchedCollective {
   std::vector<std::unique_ptr<Mark>> begin_;
 };
 
-/// Among several processes, before something is put into the devices' streams: looks for failures, and waits while very much is in them, so
-/// that no call of the driver waits for room instead, where nobody looks.
+/// Called with several processes before work is launched on the devices' streams: checks for failures, and waits while the streams are very
+/// full, since a driver call that waits for space could not be watched.
 void before_collective(const std::vector<GpuDevice*>& devices, const CollectiveLabel& label, const std::vector<int>& across);
 
 /// Aborts all communicators, and forgets what ran.
@@ -45,7 +45,7 @@ void give_up_collectives(const std::string& why);
 /// collective that has begun WEFT_COLLECTIVE_TIMEOUT seconds ago (600 if it is not set, 0: for ever; among several processes their time
 /// limit) and has not ended, and, among several, that another has given up or is gone.
 void wait_watching(GpuDevice& device, const std::string& what);
-/// The same, while more collectives of the device may still run than these.
+/// Waits until at most this many collectives of the device are running.
 void wait_for_collectives(GpuDevice& device, const std::string& what, std::size_t at_most = 0);
 /// NCCL's version, or why there is none.
 std::string collectives_version();

@@ -1,4 +1,4 @@
-// NCCL's communicators: which devices share one, in one process or several, and when all are destroyed.
+// NCCL's communicators: the devices that share one, in one process or several, and when all of them are destroyed.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,7 @@ std::vector<nccl::Comm> communicators_of(const std::vector<int>& mesh, const std
 /// is gone, has given up, or does not come in time; then throws DistributedError.
 int guarded(const std::vector<int>& processes, const CollectiveLabel& label, std::function<int()> f);
 
-/// Whoever keeps graphs in which communicators are used has one of these: `drop` is called before these are aborted.
+/// Registered by owners of graphs that use communicators: `drop` is called before the communicators are aborted.
 class KeepsCollectives {
  public:
   explicit KeepsCollectives(std::function<void()> drop);
@@ -35,12 +35,12 @@ class KeepsCollectives {
  private:
   std::function<void()> drop_;
 };
-/// How often communicators have been aborted: what was captured before holds no more.
+/// The number of times that communicators have been aborted; graphs captured before an abort are invalid.
 std::uint64_t communicators_aborted();
 /// After a failure nothing can be done with communicators but to abort them; the next collective makes new ones. `why` is told to the other
 /// processes, which abort theirs; empty: they know.
 void abort_communicators(const std::string& why);
-/// An error that NCCL reports of one of them, or 0.
+/// The asynchronous error that NCCL reports for a communicator, or 0.
 int asynchronous_error();
 
 }  // namespace weft::detail::cuda

@@ -14,9 +14,9 @@ std::string condition_code(const GpuTarget& target);
 class GraphCondition {
  public:
   GraphCondition(GpuDevice& device, std::string what);
-  /// Whether the byte there is not 0.
+  /// Sets the condition to whether the byte at p is not 0.
   void set_by_byte(DevicePointer p);
-  /// Whether the int32 there, clamped to [0, last], is `number`.
+  /// Sets the condition to whether the int32 at p, clamped to [0, last], equals `number`.
   void set_by_index(DevicePointer p, std::int64_t number, std::int64_t last);
   /// What `body` puts into the device's stream is done where the condition holds (kConditionIf), or as long as it does (kConditionWhile).
   void run(int kind, const std::function<void()>& body);

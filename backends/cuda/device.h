@@ -14,7 +14,7 @@ namespace weft::detail::cuda {
 
 class GraphMemory;
 
-/// One device. All its work goes through one stream, so that memory, copies and kernels are in order without further ado.
+/// One device. All its work goes through one stream, so that memory operations, copies and kernels are ordered.
 class GpuDevice {
  public:
   GpuDevice(int ordinal, int id);
@@ -31,12 +31,12 @@ class GpuDevice {
   /// Where all work goes; while a graph within a graph is captured, the stream for that.
   Stream stream() const { return inner_ > 0 ? inner_streams_[inner_ - 1] : stream_; }
   Context context() const { return context_; }
-  /// Makes it the calling thread's current device. Others may change that behind weft's back: it is set each time.
+  /// Makes it the calling thread's current device. Other code may change the current device, so it is set each time.
   void enter();
-  /// The same where something is taken down, which goes on whatever happens.
+  /// The same for destructors, which ignore errors.
   void enter_to_destroy() noexcept;
 
-  /// Stream-ordered memory of at least one byte. When there is none left, what the pool keeps is given back and it is tried again.
+  /// Stream-ordered memory of at least one byte. If it is exhausted, the pool is trimmed and the allocation is retried.
   DevicePointer allocate(std::size_t bytes, const std::string& what);
   void release(DevicePointer p, std::size_t bytes) noexcept;
   MemoryStats memory_stats();
@@ -50,7 +50,7 @@ class GpuDevice {
     Function chosen = nullptr;  ///< whether a clamped index is a number
   };
   const ConditionKernels& condition_kernels();
-  /// Directs work to another stream, which captures, and back. Under order().
+  /// Redirects work to another stream that is capturing, and back. Call with order() held.
   void begin_inner();
   void end_inner() { --inner_; }
 
@@ -58,12 +58,12 @@ class GpuDevice {
   void upload(DevicePointer to, const void* from, std::size_t bytes);
   /// Waits for the device.
   void download(void* to, DevicePointer from, std::size_t bytes);
-  /// Until all that is in the stream now is done. Others may go on putting work into it.
+  /// Waits for the work that is in the stream now. Other threads may continue to launch work.
   void wait(const std::string& what);
 
-  /// Held while calls that belong together are put into the stream.
+  /// The lock that keeps a sequence of launches on the stream together.
   std::recursive_mutex& order() { return order_; }
-  /// What says where arrays are, while a mapped program runs that is to be replayed; or null. Under order().
+  /// The memory that places arrays while a replayed mapped program runs; or null. Call with order() held.
   GraphMemory* supply() const { return graph_memory_; }
   void set_supply(GraphMemory* s) { graph_memory_ = s; }
 

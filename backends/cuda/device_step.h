@@ -1,5 +1,5 @@
-// Steps of a program on a device that are neither kernels of the planner's nor matmuls: equations that the device's own code, or one of
-// NVIDIA's libraries, computes. All other equations without kernels go by the host.
+// Steps of a program on a device other than the planner's kernels and matmuls: equations that hand-written kernels or one of NVIDIA's
+// libraries computes. All other equations without kernels run on the host.
 #pragma once
 #include <map>
 #include <memory>
@@ -36,7 +36,7 @@ struct DeviceStepRules {
 
 /// How many launches an equation without kernels takes on the device; -1: they cannot be captured; -2: the device has nothing for it.
 int device_launches(const Eqn& e, std::span<const Aval> in);
-/// The step, made ready; null where the device has nothing for it. `name`: of the program, for messages.
+/// The prepared step; null if the device has no implementation. `name`: of the program, for messages.
 std::unique_ptr<DeviceStep> make_device_step(GpuDevice& device, const NamedKernels& kernels, const Eqn& e, std::span<const Aval> in,
                                              std::span<const Aval> out, const std::string& name);
 

@@ -33,8 +33,8 @@ std::vector<Array> top_k_on_gpu(const TopKLargest::Params& p, const Array& x);
 /// that are no power of two). The order is total, positions decide among equal keys, so that it is stable.
 std::vector<Array> sort_by_rounds(const Sort::Params& p, std::span<const Array> operands);
 std::vector<Array> top_k_by_rounds(const TopKLargest::Params& p, const Array& x);
-/// Only the last of several updates to one place is made, so that they can be made in any order. Not for windows that may meet in part, nor
-/// for so few updates that it does not pay.
+/// Keeps only the last of several updates to one position, so that updates can be applied in any order. Not for windows that may overlap
+/// partly, nor for few updates.
 bool has_scatter_of_last_updates(const Scatter::Params& p, std::span<const Aval> in);
 Array scatter_of_last_updates(const Scatter::Params& p, const Array& operand, const Array& indices, const Array& updates);
 /// Whether the lengths have small prime factors only.

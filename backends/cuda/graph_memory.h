@@ -10,7 +10,7 @@
 
 namespace weft::detail::cuda {
 
-/// While a device has one (GpuDevice::supply), its new arrays are noted by it, or are where it says. Used under the device's order().
+/// While a device has one (GpuDevice::supply), it records the device's new arrays, or places them. Used with the device's order() held.
 class GraphMemory {
  public:
   enum class Mode { noting, giving, capturing };
@@ -21,7 +21,7 @@ class GraphMemory {
     bool result = false;
     std::int64_t offset = 0;  ///< of one that is not a result: in the program's own memory
   };
-  /// What one run has allocated on a device, in order.
+  /// The allocations of one run on a device, in order.
   using Pieces = std::vector<Piece>;
 
   explicit GraphMemory(std::vector<GpuDevice*> devices);
@@ -32,12 +32,12 @@ class GraphMemory {
   GraphMemory& operator=(const GraphMemory&) = delete;
 
   Mode mode() const { return mode_; }
-  /// Where the device's next array is; it has been allocated at `noted`, if this one only takes notes.
+  /// The address of the device's next array; while recording, that is `noted`, where it was allocated.
   DevicePointer take(const GpuDevice& device, std::size_t bytes, DevicePointer noted);
   void released(const GpuDevice& device, DevicePointer p);
-  /// The run needs the host's memory, or a look at values: it can't be replayed.
+  /// Marks the run as not replayable, because it needs host memory or reads values on the host.
   void needs_host() { repeatable_ = false; }
-  /// What depends on values in it is a part of graphs, as conditional nodes.
+  /// Marks that value-dependent control flow is in the graphs, as conditional nodes.
   void uses_conditions() { conditions_ = true; }
   bool conditions() const { return conditions_; }
   void launched(int count) { launches_ += count; }

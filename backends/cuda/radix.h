@@ -5,8 +5,8 @@
 
 namespace weft::detail {
 
-/// What sorting is written in for GPUs: each line of codes (lines, n), unsigned numbers of 32 or 64 bits, by itself, and equal ones in the
-/// order of their positions. The second operand, if there is one: the positions (int32) that stand beside the codes, instead of 0 ... n
+/// The primitive to which sorting on GPUs expands: a stable sort of each line of codes (lines, n), unsigned numbers of 32 or 64 bits. The
+/// second operand, if there is one: the positions (int32) that stand beside the codes, instead of 0 ... n
 /// - 1.
 struct RadixOrder {
   static constexpr std::string_view name = "radix_order", doc = "The order of lines of unsigned codes.";

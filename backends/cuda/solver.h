@@ -5,8 +5,8 @@
 
 namespace weft::detail {
 
-/// What factorisations and solutions are written in for GPUs: one routine of a library, of `count` matrices (count, columns, rows) that it
-/// takes for column-major ones. Routines overwrite matrices: the results begin as copies of operands. `info` (int32), a number for each
+/// The primitive to which factorisations and solves on GPUs expand: one library routine for `count` matrices (count, columns, rows), which
+/// are column-major to the library. Routines overwrite matrices: the results begin as copies of operands. `info` (int32), a number for each
 /// matrix, is not 0 where the algorithm failed.
 ///
 ///     routine  operands            results

@@ -1,4 +1,4 @@
-// Control flow and expressions as the emitters of all targets write them. Includes LLVM: only for emitters.
+// Control flow and expressions that the emitters of all targets share. Includes LLVM: only for emitters.
 #pragma once
 #include <llvm/ADT/STLFunctionalExtras.h>
 
@@ -9,10 +9,10 @@
 
 namespace weft::detail {
 
-/// The value of a node that is an operation on others: `operand` gives those. Not of a load, a position or a local, which are the target's.
+/// The value of a node that is an operation on others, whose values `operand` gives. Loads, positions and locals are up to the target.
 llvm::Value* expression(VectorBuilder& builder, const Dag& dag, NodeId n, llvm::function_ref<llvm::Value*(NodeId)> operand);
 
-/// Runs f with the insertion point in front of the instruction, and comes back.
+/// Runs f with the insertion point in front of the instruction, then restores it.
 llvm::Value* emit_before(llvm::IRBuilder<>& ir, llvm::Instruction* place, llvm::function_ref<llvm::Value*()> f);
 
 /// Cuts the current block at its end: values may be emitted before code that is already there. Gives the second part, which has that code;
@@ -21,7 +21,7 @@ llvm::BasicBlock* cut_block(llvm::IRBuilder<>& ir);
 /// Moves the insertion point to the end of a block, in front of its terminator if it has one.
 void move_to_end(llvm::IRBuilder<>& ir, llvm::BasicBlock* block);
 
-/// What comes out of one of two blocks.
+/// Phi nodes that select the values of the block that ran.
 std::vector<llvm::Value*> either(llvm::IRBuilder<>& ir, const std::vector<llvm::Value*>& a, llvm::BasicBlock* from_a,
                                  const std::vector<llvm::Value*>& b, llvm::BasicBlock* from_b);
 /// A block that runs on a condition; where it does not, `carried` is the result. `body` gets the branch into it, in front of which goes

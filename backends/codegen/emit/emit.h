@@ -16,7 +16,7 @@ namespace weft::detail {
 
 struct VectorFeatures;
 
-/// A function for vectors of the machine's width.
+/// Creates a function whose attributes prefer vectors of the machine's width.
 llvm::Function* make_function(llvm::Module& module, const VectorFeatures& features, const std::string& name, llvm::FunctionType* type);
 
 /// Adds `void name(void** args, int64 begin, int64 end)` to the module: runs the blocks [begin, end) of the schedule. `args` holds one

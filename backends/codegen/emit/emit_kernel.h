@@ -22,7 +22,7 @@ class KernelEmitter {
   KernelEmitter(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features, llvm::Function* function);
   /// The function's body, as emit_kernel says.
   void run();
-  /// All blocks, in the middle of the function: `args` are the pointers. Gives the block where it goes on.
+  /// Emits all blocks into the middle of the function, with `args` as the pointers. Returns the block where the code continues.
   llvm::BasicBlock* run_inline(llvm::BasicBlock* at, std::span<llvm::Value* const> args);
 
  private:
@@ -31,7 +31,7 @@ class KernelEmitter {
   /// For each open loop: which of its copies.
   using Copy = std::vector<int>;
 
-  /// An open loop, or a block that is run on a condition (then it stands for one iteration).
+  /// An open loop, or a conditional block (which counts as a loop of one iteration).
   struct Frame {
     int dim = -1;
     Value* iteration = nullptr;  ///< the first copy's coordinate
@@ -50,10 +50,10 @@ class KernelEmitter {
   Values run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body);
   void range(int dim, Value*& low, Value*& high);
   void outer_loops();
-  /// The rows of these blocks, of a kernel that is divided by rows.
+  /// Emits the rows of these blocks, for a kernel that is divided by rows.
   void rows(Value* begin, Value* end);  // emit_divided.cpp
   Value* in_blocks(Value* begin, Value* count, Value*& row);
-  /// In all blocks but the older ones, where the schedule says so.
+  /// Interleaves instruction chains in all blocks except the older ones, if the schedule says so.
   void overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older);
   llvm::AllocaInst* reserve(const KernelArg& a);
   void for_each_copy(const std::function<void(const Copy&)>& f) const;
@@ -73,8 +73,8 @@ class KernelEmitter {
   /// Whether the reduction multiplies and adds in one step.
   bool is_fused(const Reduction& r, Value* keep) const;
   DType index_dtype(const Reduction& r) const { return k_.dag[r.position].dtype; }
-  /// Whether lanes that have seen a NaN are noted beside the extremum of what is not an NaN, which takes fewer instructions than an
-  /// extremum that is NaN from there on. For reductions across lanes.
+  /// Whether an extremum across lanes ignores NaNs and flags the lanes that saw one, which takes fewer instructions than an extremum that
+  /// propagates NaN.
   bool flags_nans(const Reduction& r) const;
   Value* join(const Reduction& r, Value* a, Value* b, bool flagged);
   Value* horizontal(const Reduction& r, Value* v, bool flagged);
@@ -105,8 +105,8 @@ class KernelEmitter {
   static llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
   void store_lanes(const Store& s, const Address& a, Value* v);
   bool in_parts(int kept) const;
-  /// The pointer where the mask has any lane, else the start of the argument: a masked access without lanes takes hundreds of cycles if it
-  /// points to a page that is not mapped.
+  /// The pointer if any lane of the mask is set, else the start of the argument: a masked access without lanes takes hundreds of cycles if
+  /// it points to an unmapped page.
   Value* where_any(Value* mask, Value* pointer, int arg);
   Value* load_parts(llvm::FixedVectorType* type, Value* pointer, int kept, llvm::Align align);
   void store_parts(Value* v, Value* pointer, int kept, llvm::Align align);
@@ -116,7 +116,7 @@ class KernelEmitter {
   Values load_rows(int arg, NodeId position, const Copy& first);
   void store_rows(const Store& s, const Copy& first, const Values& columns);
   void turn(Values& square);
-  /// Where lanes read several elements of records that are apart: all of those, each record read as a vector. Null elsewhere.
+  /// For lanes that read several elements of strided records: loads each record as a vector. Null for other loads.
   Value* load_record(NodeId id, const Address& a, const Copy& copy);
   /// The first so many elements of each lane's record, the first of which begins here; element by element.
   Values load_columns(DType t, std::int64_t stride, Value* first, int kept);
@@ -124,15 +124,15 @@ class KernelEmitter {
   // emit_records.cpp
   int record_frame(NodeId position, std::int64_t apart, int& sign) const;
   void record_at(NodeId id, int stride, int kept, std::int64_t& base, int& reach) const;
-  /// A load whose lanes are a few elements apart, together with those of the record's other elements; null where it must be gathered.
+  /// A load whose lanes are a few elements apart, loaded together with the record's other elements; null if it must be a gather.
   Value* load_from_span(NodeId id, const Copy& copy);
-  /// The open loops whose copies are together all elements that are between the store's lanes, the fastest first; none: there are none.
+  /// The open loops whose copies together cover all elements between the store's lanes, the fastest first; empty if there are none.
   std::vector<std::size_t> joined_frames(const Store& s, int& sign) const;
-  /// All copies of these loops, the first of which is the fastest, for a copy of the other loops.
+  /// All copies of these loops, the first loop fastest, for a copy of the other loops.
   std::vector<Copy> copies_along(const std::vector<std::size_t>& loops, Copy copy) const;
-  /// The copies of such a loop for which a load's guard holds, one behind the other; none if that is not known.
+  /// The contiguous range of copies of such a loop for which a load's guard holds; empty if that is not known.
   std::pair<int, int> guarded_copies(NodeId guard, std::size_t loop, const Copy& copy);
-  /// All elements of records, each a vector of lanes, in the order of memory; `first`: the copy of the first element.
+  /// Stores all elements of records, each a vector of lanes, in memory order; `first`: the copy of the first element.
   void store_joined(const Store& s, const Copy& first, Values columns);
   bool streams(const Store& s) const;
   void store_past_caches(Value* v, Value* pointer);  ///< a whole vector, aligned

@@ -4,9 +4,9 @@
 
 namespace weft::detail {
 
-/// Mixes chains of operations that stand one after the other, so that one is at work while the next waits: the order in which a processor
-/// would begin them that looks farther ahead than real ones do. These see about a hundred instructions, and code generators leave the order
-/// as it is.
+/// List scheduling: interleaves independent chains of operations that follow one another, so that one executes while another
+/// waits for its operands. Processors look only about a hundred instructions ahead, and code generators keep the given
+/// order.
 void interleave_chains(llvm::BasicBlock& block);
 
 }  // namespace weft::detail

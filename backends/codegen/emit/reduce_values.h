@@ -5,7 +5,7 @@
 
 namespace weft::detail {
 
-/// What changes nothing when it is combined with a value: the reduction of no elements. For argmax and argmin that of their values.
+/// The identity of the reduction; for argmax and argmin, that of their values.
 llvm::Value* reduction_identity(const VectorBuilder& builder, const Reduction& r);
 
 /// One step of the reduction, of scalars or vectors.

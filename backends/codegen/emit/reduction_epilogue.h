@@ -1,4 +1,4 @@
-// The epilogue of a reduction: what is computed from each of its results, by vectors along another loop than the reduction's.
+// Vectorises the epilogue of a reduction, the code computed from each of its results, along another loop than the reduction's.
 #pragma once
 #include "weft/backends/codegen/planner/kernel.h"
 
@@ -6,8 +6,8 @@ namespace weft::detail {
 
 /// Vectorises the epilogue of a reduction. A kernel that reduces along its vectors and then computes something expensive from each single
 /// result (`tanh(m @ v + x)`) does the latter for one element at a time. Here the kernel reduces a block of rows first, with the results in
-/// scratch memory, and then computes the epilogue in a loop over the block, by vectors. False, with the kernel as it was, where it has
-/// another form or where that would not pay.
+/// scratch memory, and then computes the epilogue in a loop over the block, by vectors. Returns false, with the kernel unchanged, if it has
+/// another form or if this would not pay off.
 bool split_reduction_epilogue(Kernel& k, int vector_bytes);
 
 }  // namespace weft::detail

@@ -10,7 +10,7 @@
 
 namespace weft::detail {
 
-/// What a processor can do, as far as emitted code differs.
+/// The features of a processor on which the emitted code depends.
 struct VectorFeatures {
   int vector_bytes = 16;
   bool masked_memory = false;     ///< masked loads and stores of all element sizes
@@ -18,7 +18,7 @@ struct VectorFeatures {
   bool fma = false;
   bool word_products = false;  ///< upper halves of products of 16-bit integers (x86)
   bool lookups = false;        ///< registers of sixteen float32, and lookups in them (AVX-512)
-  /// Code for a GPU, or for the host that runs it in a test: no library of the host, and division of integers as it is.
+  /// Code for a GPU, or for the host that emulates it in a test: no calls of the host's libraries, and plain integer division.
   enum class Gpu { none, nvidia, emulated } gpu = Gpu::none;
 };
 
@@ -33,7 +33,7 @@ class VectorBuilder final : public KernelBuilder {
   llvm::Type* memory_type(DType t) const;
   static int lanes_of(llvm::Value* v);
   llvm::Value* splat(llvm::Value* v, int lanes);
-  /// Between the forms that a value has in registers and in memory.
+  /// Conversions between a value's forms in registers and in memory.
   llvm::Value* from_memory(llvm::Value* v, DType t);
   llvm::Value* to_memory(llvm::Value* v, DType t);
 

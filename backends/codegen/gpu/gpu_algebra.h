@@ -1,4 +1,4 @@
-// Kernels that go with calls of a library for linear algebra. Declared without LLVM's headers.
+// Helper kernels for calls of a linear algebra library. Declared without LLVM's headers.
 #pragma once
 #include <string>
 

@@ -23,7 +23,7 @@ class GpuEmitter {
   using Values = std::vector<Value*>;
   using Body = std::function<Values(Values)>;
 
-  /// An open loop or branch: the loop dimensions that have a coordinate since then.
+  /// An open loop or branch, with the loop dimensions whose coordinates it defines.
   struct Scope {
     std::uint64_t dims = 0;
     llvm::Instruction* entry = nullptr;  ///< the branch into it: what is computed outside goes in front

@@ -10,7 +10,7 @@ namespace weft::detail {
 
 struct RadixKernels {
   static constexpr int kDigitBits = 8, kDigits = 256, kThreads = 256;
-  /// Elements that a block takes: as many as its shared memory holds beside the counts.
+  /// The number of elements in a block's tile: as many as fit into shared memory beside the counts.
   static constexpr std::int64_t tile(int code_bits) { return code_bits == 64 ? 2048 : 4096; }
   /// Flags of a move.
   static constexpr std::int64_t kReadsPositions = 1;  ///< else an element's position is its number

@@ -1,4 +1,4 @@
-// What kernels for GPUs that are written by hand are made of. Includes LLVM: only for emitters.
+// The building blocks of hand-written GPU kernels. Includes LLVM: only for emitters.
 #pragma once
 #include <llvm/IR/Module.h>
 
@@ -32,7 +32,7 @@ class GpuRoutine {
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(module_.getContext(), name, function_); }
   void when(Value* condition, const std::function<void()>& body) { either(condition, body, {}); }
   void either(Value* condition, const std::function<void()>& yes, const std::function<void()>& no);
-  /// For 0, 1, ... below `end`, of 64 bits.
+  /// A loop over 0, 1, ..., end - 1, in 64 bits.
   void loop(Value* end, const std::function<void(Value*)>& body);
 
   llvm::Module& module_;

@@ -1,4 +1,4 @@
-// What only a GPU has, as LLVM IR: the thread's place, barriers, exchanges within a warp, shared memory. Includes LLVM: only for emitters.
+// GPU intrinsics as LLVM IR: thread and block numbers, barriers, warp shuffles, shared memory. Includes LLVM: only for emitters.
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 
@@ -17,7 +17,7 @@ class GpuThreads {
   llvm::Value* num_blocks();
   void sync_block();
   void sync_warp();
-  /// With the lane whose number differs in the given bits; from so many lanes below; from a lane.
+  /// Butterfly: with the lane whose number differs in the given bits; up: from a lower lane at this distance; from a given lane.
   enum class Exchange { across, up, from };
   /// The value of another lane of the warp; of any type up to 64 bits.
   llvm::Value* exchange(Exchange kind, llvm::Value* v, llvm::Value* lane);

@@ -7,16 +7,16 @@
 namespace weft::detail::math {
 
 Expr exp(Expr x);
-/// exp(x + low) times factor. `low`: what rounding lost of x, far smaller than it; `factor_low`: of the factor.
+/// exp(x + low) * factor. `low` and `factor_low` are the rounding errors of x and factor.
 Expr exp_times(Expr x, Expr low, Expr factor, std::optional<Expr> factor_low = {});
 /// exp(x) / 2, also where exp(x) is too large.
 Expr half_exp(Expr x);
-/// exp(x) where it and all it is made of are normal numbers: for float32 |x| < 80.
+/// exp(x) if it and all intermediate results are normal numbers: for float32, |x| < 80.
 Expr exp_of_small(Expr x);
 Expr exp2(Expr x);
 Expr expm1(Expr x);
 Expr log(Expr x);
-/// high is the rounded sum, low what that lost.
+/// A sum in two parts: `high` is the rounded sum, `low` its rounding error.
 struct Sum {
   Expr high, low;
 };
@@ -37,7 +37,7 @@ Expr cbrt_f64(Expr x);
 Expr sin(Expr x);
 Expr cos(Expr x);
 Expr tan(Expr x);
-/// sin, cos or tan of a float32 of any size but infinity, as the others hand those above 2^18 to the library.
+/// sin, cos or tan of any finite float32; the other functions call the library above 2^18.
 Expr circular_of_huge_f32(MathFunction f, Expr x);
 Expr atan(Expr x);
 Expr atan2(Expr y, Expr x);

@@ -7,8 +7,8 @@
 
 namespace weft::detail {
 
-/// f of float32 or float64 operands. Coefficients come from scripts/derive-polynomials; what is rare (huge arguments of sin, zeros of
-/// float64's lgamma at negative numbers) goes to library_math by KernelBuilder::call_where.
+/// f of float32 or float64 operands. Coefficients come from scripts/derive-polynomials; rare cases (huge arguments of sin, zeros of
+/// float64's lgamma at negative numbers) call library_math by KernelBuilder::call_where.
 KernelValue expand_math(KernelBuilder& b, MathFunction f, std::span<const KernelValue> operands);
 
 /// f computed by the C library in float64 (y is the second operand of atan2 and pow). Compiled code calls it by the symbol

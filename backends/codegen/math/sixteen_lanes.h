@@ -11,7 +11,7 @@ namespace weft::detail {
 /// sixteen, so that results don't depend on it.
 llvm::Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, llvm::Value* x);
 
-/// What quotients by the same sixteen divisors share.
+/// Precomputed values for quotients by the same sixteen divisors.
 struct SixteenDivisors {
   llvm::Value *down = nullptr, *mantissa = nullptr, *inverse = nullptr;
 };

@@ -1,4 +1,4 @@
-// How loops and branches become steps of a plan: each operation of kind control has a rule here.
+// Loops and branches as steps of a plan: each operation of kind control has a rule here.
 #pragma once
 #include "weft/backends/codegen/planner/planner.h"
 #include "weft/core/ir/rules.h"
@@ -11,11 +11,11 @@ class ControlPlanner {
   ControlPlanner(const TargetTraits& target, KernelTable& table) : target_(target), table_(table) {}
 
   ControlStep step = {};
-  /// So many bytes of the step's own memory; where they begin.
+  /// Allocates this many bytes of the step's own memory; returns their offset.
   std::int64_t take(std::int64_t bytes);
-  /// The next of the step's programs.
+  /// Adds the next of the step's programs.
   const KernelProgram& add(const Jaxpr& j, const std::vector<int>& donated);
-  /// A loop's body, whose first results are the carry that it is given after its constants.
+  /// Adds a loop's body, whose first results are the new carry, which it takes after its constants.
   void add_body(const Jaxpr& body, int num_consts, int num_carry);
   ControlStep finish();
 
@@ -42,7 +42,7 @@ struct ControlProgramsTransform {
 template <class Op>
 using ControlProgramsRule = Rule<ControlProgramsTransform, Op>;
 
-/// Those of an equation that has a step; none of another.
+/// The sub-programs of an equation that has a step; none for any other.
 std::vector<Jaxpr> control_programs(const Eqn& e);
 
 }  // namespace weft::detail

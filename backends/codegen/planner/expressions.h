@@ -12,14 +12,14 @@
 
 namespace weft::detail {
 
-/// Whether an element of the equation's result is an expression of elements of its operands. Reductions of a few elements are.
+/// Whether an element of the equation's result is an expression of a few elements of its operands; reductions of a few elements are.
 bool is_injective(const JaxprData& j, const Eqn& e);
-/// How many elements of the operand a reduction combines into one.
+/// The number of elements of the operand that a reduction combines into one.
 std::int64_t reduced_elements(const JaxprData& j, const Eqn& e);
 /// One step of a reduction; false if no expression can do it.
 bool combine(Dag& dag, Combiner c, KernelValue a, KernelValue b, KernelValue& out);
 
-/// Where the element at the coordinates is in a row-major array.
+/// The position, in a row-major array, of the element at the coordinates.
 NodeId row_major_position(Dag& dag, const Shape& shape, std::span<const NodeId> coords);
 
 /// Where expressions end: variables that are read from memory, or computed elsewhere in the kernel.
@@ -37,25 +37,25 @@ class Expressions {
  public:
   static constexpr int kMaxDepth = 600;
 
-  /// `max_nodes`: of the graph; more are ExpressionTooLarge.
+  /// `max_nodes`: the largest size of the graph, above which ExpressionTooLarge is thrown.
   Expressions(const JaxprData& j, const std::vector<int>& defining_eqn, Dag& dag, LeafReader& leaves, std::size_t max_nodes)
       : j_(j), defined_by_(defining_eqn), dag_(dag), leaves_(leaves), max_nodes_(max_nodes) {}
 
   /// The operand's element at the position.
   KernelValue at(Atom a, std::span<const NodeId> coords);
-  /// The same where the condition holds, else undefined: nothing is read there.
+  /// The same where the condition holds; elsewhere it is undefined and nothing is read.
   KernelValue guarded(KernelValue condition, Atom a, std::span<const NodeId> coords);
-  /// An element of a variable computed by its equation, though it may be a leaf.
+  /// An element of a variable computed by its equation, even if the variable is a leaf.
   KernelValue compute(Var v, std::span<const NodeId> coords);
 
-  /// Where an element of a scatter's updates goes: coordinates in the operand, valid where `inside` holds.
+  /// The target of an element of a scatter's updates: coordinates in the operand, valid where `inside` holds.
   struct Place {
     std::vector<NodeId> coords;
     KernelValue inside;
   };
   Place scatter_place(const Eqn& e, std::span<const NodeId> coords);
 
-  /// How many different elements of a variable were computed for one point.
+  /// The number of different elements of each variable that were computed for one point.
   const std::unordered_map<Var, int>& evaluations() const { return evaluations_; }
 
   /// The nodes that one element of a variable added to the graph, with all that it is computed from.

@@ -1,4 +1,4 @@
-// Complex elements as pairs of interleaved reals, for kernels that do the same to both parts.
+// Complex elements as pairs of interleaved reals, for kernels that treat both parts alike.
 #pragma once
 #include "weft/backends/codegen/planner/kernel.h"
 

@@ -13,20 +13,20 @@ namespace weft::detail {
 constexpr std::size_t kMaxLaneNodes = 3000;    // of a kernel
 constexpr std::int64_t kMaxLaneElements = 64;  // of one array at one point
 
-/// The equation can't be computed point by point.
+/// Thrown if an equation can't be computed point by point.
 struct NotLanes {};
 
-/// A factorisation or solution that is computed element by element.
+/// Whether the equation is a factorisation or solve that is small enough to be written out element by element.
 bool is_small_algebra(const Eqn& e);
 
-/// The kernel that is formed, and the point that is open in it.
+/// The kernel that is being formed, and the current point in it.
 struct LanePoint {
   Kernel kernel;
   Shape batch_shape;           ///< of the points
   NodeId lane_condition = -1;  ///< of a loop that each lane leaves on its own: true in the open iteration
 };
 
-/// What is known of a program's equations, whichever point is open: found once for all the kernels that are formed of it.
+/// Facts about a program's equations that do not depend on the point; computed once for all kernels that are formed from it.
 struct Definitions {
   explicit Definitions(const JaxprData& j);
   std::vector<int> defined_by;  ///< of each variable: its equation, -1: none
@@ -36,7 +36,7 @@ struct Definitions {
 /// The values of a program's variables at a point.
 class LaneScope final : public LeafReader {
  public:
-  /// Gives the element at the position.
+  /// A function that returns the element at the position.
   using Source = std::function<KernelValue(std::span<const NodeId> at, NodeId guard)>;
 
   /// `memory`: of the program around the loop, whose values are in memory but for those that are only moved; gives nothing for what is
@@ -45,7 +45,7 @@ class LaneScope final : public LeafReader {
   bool is_leaf(Var v) override;
   KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) override;
   KernelValue at(Atom a, std::span<const NodeId> coords) { return expressions_.at(a, coords); }
-  /// Only where the condition (if any) holds.
+  /// Defined only where the condition (if any) holds.
   KernelValue at(Atom a, std::span<const NodeId> coords, NodeId guard) {
     return guard < 0 ? at(a, coords) : expressions_.guarded(point_.kernel.dag.operand(guard), a, coords);
   }
@@ -70,7 +70,7 @@ class LaneScope final : public LeafReader {
   Expressions expressions_;
   std::map<Var, Source> sources_;
   std::function<Source(Var)> memory_;
-  // What was computed under a condition is not defined without it.
+  // The condition is part of the key, since a value computed under it is undefined elsewhere.
   std::map<std::tuple<Var, NodeId, std::vector<NodeId>>, KernelValue> memo_;
   std::map<std::tuple<const Eqn*, NodeId, std::vector<NodeId>>, std::vector<Elements>> matrices_;
 };

@@ -4,7 +4,7 @@
 
 namespace weft::detail {
 
-/// Follows movements down to values in memory, and keeps what was read there.
+/// Follows movements down to values in memory, and records which are read at which positions.
 class MovementReader final : public LeafReader {
  public:
   MovementReader(const JaxprData& j, const std::vector<int>& defined_by, const std::vector<char>& is_root, Dag& dag)

@@ -1,4 +1,4 @@
-// How kernels are formed. Internal to form_program.
+// Kernel formation. Internal to form_program.
 //
 // Values that are stored, reduced or handed to a library are roots; everything else is fused into the roots that read it. Each root is a
 // loop nest over its own space: one loop for each dimension of its value, and loops that reduce. Roots join one kernel while the outer
@@ -43,7 +43,7 @@ struct Root {
   std::vector<Dim> parallel;
   std::vector<std::int64_t> reduce;
 
-  // What its expression reads and costs, found by building it once on its own. Loops are numbered: parallel, then reducing ones.
+  // The reads and the cost of its expression, found by building it once by itself. Loops are numbered: parallel, then reducing ones.
   struct Read {
     Var var;
     std::vector<NodeId> coords;
@@ -75,9 +75,9 @@ struct KernelTable {
   int add(Kernel k);  ///< its number; equal ones are one
 };
 
-/// Whether accumulators can hold the combiner, for the dtype.
+/// Whether kernels support the combiner for the dtype.
 bool can_reduce(Combiner c, DType t);
-/// Numbers joined along a last dimension, such as indices: a reader of one of them computes that one only.
+/// Whether the equation joins scalars along a last dimension, as index vectors do, so that a reader of one element computes that one only.
 bool is_tuple(const JaxprData& j, const Eqn& e);
 
 class KernelPlanner {
@@ -206,13 +206,13 @@ struct RootBody {
   KernelValue inside;          ///< and whether it goes anywhere
   NodeId row = -1;             ///< and the row, where the kernel is divided by rows
 };
-/// Whether a dimension's coordinate is the indices' matter.
+/// Whether a dimension's coordinate is determined by the indices.
 bool is_indexed(const IndexedDim& d);
-/// The row with these coordinates in a scatter's operand: what is indexed counts.
+/// The row number of these coordinates in a scatter's operand; only indexed dimensions count.
 NodeId number_of_row(Dag& dag, const IndexedGeometry& g, const Shape& operand, std::span<const NodeId> coords);
-/// The coordinates in the operand of an update (at these coordinates of the updates) that goes to the row.
+/// The coordinates in the operand of an update (at these coordinates of the updates) whose window is in the row.
 std::vector<NodeId> coords_in_row(Dag& dag, const IndexedGeometry& g, const Shape& operand, NodeId row, std::span<const NodeId> update);
-/// The coordinates in the updates, those in the window given, with those of the window's number.
+/// The coordinates in the updates: the given ones in the window, combined with those of the window's number.
 std::vector<NodeId> coords_of_window(Dag& dag, const IndexedGeometry& g, const Shape& updates, NodeId window, std::vector<NodeId> coords);
 
 /// Builds a root's expression over the given loops (indices into the Dag's dimensions). Locals are numbered from `locals.size()` on.

@@ -1,4 +1,4 @@
-// A kernel's signature: all that its code is made from, as numbers. Equal signatures give equal code.
+// A kernel's signature: everything that its code depends on, as numbers. Equal signatures give equal code.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace weft::detail {
 
-/// All that makes up a kernel's code but for the schedule.
+/// Everything that a kernel's code depends on except the schedule.
 std::vector<std::int64_t> signature(const Kernel& k);
-/// All that emit_kernel reads of a kernel and its schedule, names aside.
+/// Everything that emit_kernel reads of a kernel and its schedule, except names.
 std::vector<std::int64_t> code_signature(const Kernel& k, const Schedule& s);
 
 }  // namespace weft::detail

@@ -18,11 +18,11 @@ struct SteppedKernel {
         to = -1;  ///< which of the kernel's pointers is the value of the iteration before (-1: it does not read it), and the new one
   };
   std::vector<Carried> carried;
-  std::int64_t radius = 1;  ///< a block of an iteration needs as many neighbours on each side to be done with the one before
+  std::int64_t radius = 1;  ///< a block of an iteration needs this many neighbours on each side from the iteration before
   std::int64_t tile = 1;    ///< iterations in which as many blocks as are in flight fit into a core's cache
 };
 
-/// For a scan; nothing if its body is of another form.
+/// The stepped kernel of a scan; nothing if its body has another form.
 std::optional<SteppedKernel> find_stepped_kernel(const ControlStep& scan, const std::vector<Kernel>& kernels,
                                                  const std::vector<Schedule>& schedules);
 

@@ -9,7 +9,7 @@ namespace weft::detail {
 /// donated input or of such a scatter's result; a variable that is a result of the program has none. `donated` as in plan_memory.
 std::vector<int> scatters_in_place(const JaxprData& d, const std::vector<int>& donated);
 
-/// The same program in another order: what reads a variable comes before the scatter that may overwrite it.
+/// The same program reordered so that readers of a variable come before the scatter that may overwrite it.
 Jaxpr with_reads_before_updates(const Jaxpr& j, const std::vector<int>& donated);
 
 }  // namespace weft::detail

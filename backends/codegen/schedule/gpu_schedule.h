@@ -1,6 +1,6 @@
-// How a kernel is run by the threads of a GPU. A team of threads takes a point of the outer space: one thread, a warp, or a block. Within
-// the point, the loops of each nest are distributed to the team's threads, or run by each of them. Depends on the kernel only, so that
-// results do not depend on the device.
+// The schedule of a kernel on a GPU. A team of threads computes a point of the outer space: one thread, a warp, or a block. Within the
+// point, the loops of each nest are distributed to the team's threads, or run by each of them. Depends on the kernel only, so that results
+// do not depend on the device.
 #pragma once
 #include <vector>
 
@@ -18,8 +18,8 @@ struct GpuSchedule {
   std::vector<int> points;  ///< loops over points, the last one fastest
   int lanes = 1;            ///< consecutive points of the last of these loops that one thread takes as a vector
   int team = 1;             ///< threads of a point: 1, 32, or a block's
-  /// The team's threads belong to different warps, and a warp's threads to different points: reductions along strided axes read whole
-  /// lines.
+  /// The team's threads belong to different warps, and a warp's threads to different points, so that reductions along strided axes read
+  /// coalesced.
   bool columns = false;
   int threads = 256;       ///< of a block
   std::int64_t teams = 1;  ///< points, or vectors of them, that there are work for
@@ -36,7 +36,7 @@ struct GpuSchedule {
   std::int64_t blocks() const { return (teams * team + threads - 1) / threads; }
 };
 
-/// A kernel of the planner as one or more launches: nests that share nothing but memory may be launched apart.
+/// A planner's kernel as one or more launches: nests that communicate through memory only may be separate launches.
 struct GpuLaunch {
   Kernel kernel;
   GpuSchedule schedule;
@@ -47,7 +47,7 @@ std::vector<GpuLaunch> gpu_launches(const Kernel& k, bool aligned);
 /// Whether all stores of the kernel combine with what is there by an operation of which the order does not matter (but for the rounding of
 /// sums and products): by the hardware's atomic operations, or by comparing and exchanging.
 bool combines_atomically(const Kernel& k);
-/// The value that an atomic store combines with what is there, and by which operation; small floats are combined as float32. -1: it can't.
+/// The value that an atomic store combines with memory, and the operation; small floats are combined as float32. -1 if it can't.
 NodeId atomic_operand(const Kernel& k, const Store& s, ScalarOp& op);
 
 }  // namespace weft::detail

@@ -1,29 +1,29 @@
-// How a kernel uses its memory and its results, as far as schedules depend on it: what the scheduler looks for, what is checked
-// of a schedule that was stated, and what the emitter finds again.
+// The properties of a kernel's memory accesses on which schedules depend: the scheduler looks for them, the check of a stated schedule
+// requires them, and the emitter uses them.
 #pragma once
 #include "weft/backends/codegen/schedule/schedule.h"
 
 namespace weft::detail {
 
-/// Whether the iterations of a loop run one by one: in order, or as loops inside have a limit that depends on them.
+/// Whether the iterations of a loop run one at a time: because of their order, or because the limit of an inner loop depends on them.
 bool runs_singly(const Kernel& k, int dim);
 
 /// Whether the node compares the loop's coordinate alone with a border.
 bool is_border(const Kernel& k, const Node& n, int dim);
-/// Where all such comparisons hold: in [low, high).
+/// The range [low, high) in which all such comparisons hold.
 void inside_borders(const Kernel& k, int dim, std::int64_t& low, std::int64_t& high);
 /// Whether only the first vector of the loop and its last ones are at a border.
 bool can_peel(const Kernel& k, int dim, std::int64_t lanes);
 
-/// A term of a sum over that sum, whose terms are all at least 0 (a softmax), in float32: its quotients may be products with the inverse.
+/// Whether the node divides a term of a sum by that sum, all terms >= 0 (a softmax), in float32: it may multiply by the inverse.
 bool divides_by_sum(const Kernel& k, const Node& n);
-/// How many terms it has.
+/// The number of terms of that sum.
 std::int64_t terms_of_sum(const Kernel& k, const Node& n);
 
 /// Whether lanes along `vector` are strided in memory while the iterations of `other` are neighbours.
 bool is_square(const Kernel& k, NodeId position, int vector, int other);
 
-/// Loads without a condition of memory that nothing in the kernel writes, in the order of nodes.
+/// The unconditional loads of memory that the kernel does not write, in the order of nodes.
 std::vector<NodeId> plain_loads(const Kernel& k);
 
 /// Whether each vector of what is stored, along the loop, is whole and aligned.
@@ -33,13 +33,13 @@ bool is_aligned_record(const Kernel& k, const Store& s, int vector, int lanes, i
 /// Whether the kernel reads the argument.
 bool is_loaded(const Kernel& k, int arg);
 
-/// Each nest's loops as they are run, the outer ones first, and the one that is run by vectors (-1: none).
+/// A nest's loops in execution order, the outer ones first, and the vectorised one (-1: none).
 struct NestLoops {
   std::vector<LoopPlan> loops;
   int vector = -1;
 };
 std::vector<NestLoops> nest_loops(const Schedule& s);
-/// What a nest loads and what it stores.
+/// A load or store of a nest.
 struct Access {
   int arg = -1;
   NodeId position = -1, load = -1;  ///< load: the node; -1: a store

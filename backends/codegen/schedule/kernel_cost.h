@@ -1,4 +1,4 @@
-// How much of its arguments a kernel moves.
+// The memory traffic of a kernel.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace weft::detail {
 
-/// Elements of each argument that are read and written, each at most once as caches keep them.
+/// The elements of each argument that are read and written, each counted at most once, as if caches kept them.
 struct KernelTraffic {
   std::vector<double> read, written;
 };

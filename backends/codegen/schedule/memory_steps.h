@@ -1,4 +1,4 @@
-// The steps of a schedule that follow its loops: how memory is read and written, which values are computed side by side.
+// The steps of a schedule that are chosen after its loops: how memory is read and written, and which values are interleaved.
 #pragma once
 #include "weft/backends/codegen/schedule/kernel_accesses.h"
 

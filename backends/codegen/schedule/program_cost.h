@@ -1,4 +1,4 @@
-// What a program of kernels and steps is expected to cost.
+// The estimated cost of a program of kernels and steps.
 #pragma once
 #include "weft/backends/codegen/planner/program.h"
 #include "weft/runtime/host/executable.h"
@@ -11,7 +11,7 @@ CostAnalysis program_cost(const KernelProgram& p);
 /// The cost of one step of p, of a loop with all its iterations; `root`: the outermost program, which has the tables.
 CostAnalysis step_cost(const Step& s, const KernelProgram& p, const KernelProgram& root);
 
-/// Bytes of its arguments, its results, and what it takes for temporaries while it runs.
+/// The bytes of its arguments, its results, and its temporaries.
 MemoryAnalysis program_memory(const KernelProgram& p);
 
 }  // namespace weft::detail

@@ -33,14 +33,14 @@ namespace weft::detail {
 /// The steps, each on a line of its own that begins with two spaces.
 std::string to_string(const Schedule& s, const Kernel& k);
 
-/// The schedule that the steps make. CompileError, which names kernel and step, for what is not such a list and where check_schedule
+/// The schedule that the steps describe. Throws CompileError, naming kernel and step, for malformed steps and where check_schedule
 /// throws.
 Schedule parse_schedule(std::string_view steps, const Kernel& k, int vector_bytes);
 
 /// `kernel0:`, then its steps, for each kernel.
 std::string schedules_text(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules);
 
-/// Replaces the schedules of the kernels that the text names, and proves once more that these stay inside of their memory.
+/// Replaces the schedules of the kernels that the text names, and proves again that these kernels stay inside their memory.
 void state_schedules(std::string_view text, const std::vector<Kernel>& kernels, int vector_bytes, std::vector<Schedule>& schedules);
 
 /// Throws a CompileError that names kernel and step where the emitter could not make code of the schedule that computes what the kernel

@@ -1,7 +1,7 @@
-// Which of several schedules of a kernel is fastest, by measurement. Takes a kernel, its usual schedule and others; each is compiled and
+// Finds the fastest of several schedules of a kernel by measurement. Takes a kernel, its usual schedule and others; each is compiled and
 // run on the calling thread, on arrays made for it, of the kernel's own shapes: nothing of the user's is read or written, so that donated
-// inputs are untouched. Callbacks, collectives and random state are never part of a kernel. What was found is kept in the cache of compiled
-// code with its times. tiers.cpp calls this in the background, once a program has run for long, if the user asked for it.
+// inputs are untouched. Callbacks, collectives and random state are never part of a kernel. Results are kept, with their times, in the
+// cache of compiled code. tiers.cpp calls this in the background, once a program has run for long, if the user asked for it.
 #pragma once
 #include <functional>
 #include <optional>
@@ -17,8 +17,8 @@ namespace weft::detail {
 /// threads, where it is run by them, don't share the memory's bandwidth, which one thread alone cannot measure.
 bool is_worth_searching(const Kernel& k, const Schedule& usual);
 
-/// What a search found for an equal kernel, in this process or another on the same processor. nullopt: there was none, or it can't be read,
-/// or does not satisfy check_schedule, or has other bits than `usual`.
+/// The schedule that a search found for an equal kernel, in this process or another on the same processor. nullopt if there is none, or if
+/// it can't be read, does not satisfy check_schedule, or would not keep the bits of `usual`.
 std::optional<Schedule> found_schedule(const Kernel& k, const Schedule& usual);
 
 struct SearchResult {
@@ -39,9 +39,9 @@ void note_searched_program(const std::string& program_key);
 
 /// Processor time that the process may still spend on searches now, in seconds: a twentieth of what it has used, at most two seconds.
 double search_seconds_left();
-/// Time that a search has taken.
+/// Records time that a search has taken.
 void spend_search_seconds(double seconds);
-/// Of the calling thread.
+/// The processor time of the calling thread, in seconds.
 double thread_seconds();
 
 }  // namespace weft::detail

@@ -9,7 +9,7 @@
 
 namespace weft::detail::lapack {
 
-/// Whether a matrix of so many rows and columns is large enough for it.
+/// Whether a matrix of this size is large enough for blocked factorization.
 bool is_for_blocks(int m, int n);
 
 /// As lapack::cholesky.

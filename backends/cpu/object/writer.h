@@ -1,4 +1,4 @@
-// One program as a function in LLVM's intermediate code that needs no weft: what object files are made of. Includes LLVM's names only.
+// Writes a program as an LLVM function that does not depend on weft, for object files. Uses forward declarations of LLVM only.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -14,7 +14,7 @@ namespace weft::detail {
 bool has_packed_matmul(DType a, DType b, DType out);
 /// Null where it has none.
 std::unique_ptr<Matmul> make_packed_matmul(const MatmulStep& p);
-/// What one takes on one thread, in vector instructions of a unit's tiles; infinite without a unit.
+/// The cost of one on one thread, in vector instructions of a unit's tiles; infinite without a unit.
 double packed_matmul_steps(const MatmulStep& p);
 
 struct MatrixStrides {

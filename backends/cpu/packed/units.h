@@ -1,5 +1,5 @@
-// How the processor multiplies numbers of one dtype: tiles of a matmul whose sums stay in registers. Operands are words of 4 or 8
-// bytes along k: one float32, two bfloat16, four int8. Internal to backends/cpu/packed.
+// Microkernels for the processor's multiplication instructions, by dtype: tiles of a matmul whose sums stay in registers. Operands are
+// words of 4 or 8 bytes along k: one float32, two bfloat16, four int8. Internal to backends/cpu/packed.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -19,8 +19,8 @@ inline void* open_library(const char* variable, std::initializer_list<const char
   return nullptr;
 }
 
-/// The one T of a device, for as long as the process lives. `complete` makes, each time, what it still lacks: a call that failed is made
-/// again by who asks next. The device is the calling thread's from then on.
+/// The T of a device, for as long as the process lives. `complete` creates the missing parts at each call, so that a failed call is retried
+/// by the next one. Makes the device the calling thread's current one.
 template <class T, class F>
 T& kept_by(GpuDevice& device, F complete) {
   static std::mutex mutex;
