@@ -13,7 +13,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kFewElements = 16;  // computed again sooner than read from memory
+constexpr std::int64_t kFewElements = 16;  // cheaper to recompute than to read from memory
 
 /// Operations that a kernel computes where their results are read, one element at a time.
 bool is_fused(Kind k) { return k == Kind::elementwise || k == Kind::movement || k == Kind::concatenate || k == Kind::iota; }
@@ -61,7 +61,7 @@ class Division {
   static bool any_of(const std::vector<Var>& vars, const std::vector<bool>& set) {
     return std::any_of(vars.begin(), vars.end(), [&](Var v) { return set[v]; });
   }
-  /// Whether it, or what it is computed from, takes time.
+  /// Whether the equation, or one that it depends on, is expensive.
   bool costs(const Eqn& e) const {
     if (!is_fused(e.op->kind)) return true;
     if (e.op->kind == Kind::elementwise && d_.avals[e.outputs[0]].shape.size() >= kFewElements) return true;

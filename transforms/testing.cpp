@@ -98,7 +98,7 @@ void compare_elements(const T* got, const T* want, std::int64_t n, std::size_t l
   }
 }
 
-/// What is wrong with the leaves, or nothing.
+/// A description of the differences between the leaves; empty if there are none.
 std::string difference_of(std::span<const Array> got, std::span<const Array> want, const std::vector<std::string>& paths,
                           std::optional<double> rtol, std::optional<double> atol) {
   Worst worst;

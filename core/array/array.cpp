@@ -81,7 +81,7 @@ Array make_concrete(const Aval& aval, const void* bytes) {
 
 namespace {
 
-// The array itself, or the value of a traced one where it can be computed; else the error that explains why not.
+// The array itself, or the value of a traced one if it can be computed; else throws an error that explains why not.
 Array value_or_throw(const Array& x, const char* operation, SourceLoc loc) {
   const Aval& aval = x.aval();
   if (x.impl()->kind == ArrayImpl::Kind::abstract)
@@ -104,7 +104,7 @@ Array value_or_throw(const Array& x, const char* operation, SourceLoc loc) {
       loc ? loc : line);
 }
 
-// A host address of the elements, gathered into `storage` if they aren't in one place on the host.
+// A host address of the elements, which are gathered into `storage` if they aren't in one host buffer.
 const void* elements(const Array& x, std::vector<std::byte>& storage, SourceLoc loc) {
   if (const LiteralArray* literal = as_literal(x)) return literal->bits.data();
   const ConcreteArray& c = *as_concrete(x);

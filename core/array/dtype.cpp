@@ -107,7 +107,7 @@ WeakDType promote_types(WeakDType a, WeakDType b) {
   if (both_weak) a.weak = b.weak = false;
   const int node = kLattice[static_cast<std::size_t>(node_of(a))][static_cast<std::size_t>(node_of(b))];
   if (node < weak_int) return {DType(node), both_weak && node != b1};
-  // A weak type of no width of its own: 64 bits wide if an operand is, else the default.
+  // A weak result has 64 bits if an operand has, else the default width.
   const bool wide = has_64_bit_parts(a.dtype) || has_64_bit_parts(b.dtype);
   if (node == weak_int) return {a.dtype.is_bool() ? b.dtype : a.dtype, true};
   if (node == weak_float) return {wide ? float64 : float32, true};

@@ -1,5 +1,6 @@
-// NumPy's indexing. An index is first spelled out: one entry for each dimension and newaxis, masks as their positions. One of ints, slices
-// and scalars becomes slice, dynamic_slice, rev and squeeze; all else a gather, and updates a scatter, whose operands `Plan` works out.
+// NumPy's indexing. An index is first expanded to one entry for each dimension and newaxis, with masks as their positions. Ints, slices and
+// scalars become slice, dynamic_slice, rev and squeeze; all other indices become a gather, and updates a scatter, whose operands `Plan`
+// computes.
 #include "weft/core/array/index.h"
 
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// What is at one dimension of x, or between two.
+/// The index of one dimension of x, or a new axis between two.
 struct Entry {
   enum class Kind { position, slice, new_axis, scalar, array } kind;
   std::int64_t start = 0, step = 1, size = 1;  ///< positions start, start + step, ...
@@ -148,7 +149,7 @@ std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, 
   return out;
 }
 
-/// Indices without arrays: slice or dynamic_slice, what strides and reverses, squeeze, and the new axes.
+/// Indices without arrays: slice or dynamic_slice, then strides and reversals, squeeze, and the new axes.
 Array slice_and_squeeze(const Array& x, const std::vector<Entry>& entries, SourceLoc loc) {
   std::vector<std::int64_t> first, limit, steps, sizes;  // the range of positions that each dimension's entry spans, upwards
   std::vector<int> reversed, dropped, new_axes;
@@ -193,7 +194,7 @@ Array slice_and_squeeze(const Array& x, const std::vector<Entry>& entries, Sourc
   return new_axes.empty() ? y : insert_axes(y, new_axes, loc);
 }
 
-/// A gather or a scatter that does what an index says. The algorithm is that of jax.numpy's _index_to_gather.
+/// The gather or scatter that an index stands for. The algorithm is that of jax.numpy's _index_to_gather.
 struct Plan {
   GatherDimensionNumbers numbers;
   Shape windows;  ///< slice_sizes of the gather
@@ -208,7 +209,7 @@ struct Plan {
 
 class Planner {
  public:
-  /// `points`: next to index arrays, a part of a dimension is indexed point by point, so that windows are equal or apart.
+  /// `points`: beside index arrays, a slice of a dimension is indexed point by point, so that windows are equal or disjoint.
   Planner(const Aval& x, const std::vector<Entry>& entries, SourceLoc loc, bool points = false)
       : x_(x), entries_(entries), loc_(loc), points_(points) {
     find_advanced();
@@ -243,8 +244,8 @@ class Planner {
     int ndim;
   };
 
-  // Ints and scalars go with the arrays if there are any. The dimensions of all arrays together are where the first one is if nothing
-  // is between them, else in front.
+  // Ints and scalars go with the arrays if there are any. The dimensions of all index arrays come together: at the first one if they are
+  // adjacent, else in front.
   void find_advanced() {
     const bool any = std::any_of(entries_.begin(), entries_.end(), [](const Entry& e) { return e.kind == Entry::Kind::array; });
     if (!any) return;
@@ -299,7 +300,7 @@ class Planner {
       components_.push_back({{}, e.size == 0 ? 0 : e.start, 0, 0});
       return;
     }
-    // Strided: each position is an index, along a batch dimension of its own. Upwards, so that the indices are sorted.
+    // A strided slice: each position is an index, along a batch dimension of its own, in ascending order, so that the indices are sorted.
     if (e.step < 0) plan_.reversed.push_back(out_dim);
     const std::int64_t low = e.step > 0 ? e.start : e.start + (e.size - 1) * e.step;
     const Array count = iota_array(type_of_indices(x_), e.size, 0, loc_);

@@ -93,7 +93,7 @@ Array gather_along(const Array& x, const Array& positions, int dim, SourceLoc lo
 
 namespace {
 
-// Starts of a dynamic slice, one operand for each dimension: numbers are made positive at once, others are wrapped when it runs.
+// Starts of a dynamic slice, one operand for each dimension: negative numbers are wrapped at once, traced ones when the program runs.
 std::vector<Array> start_operands(const char* operation, const Array& x, const Args& start, SourceLoc loc) {
   std::vector<Array> given;
   for (const Arg& a : start.args()) given.push_back(a.array());
@@ -116,7 +116,7 @@ std::vector<Array> start_operands(const char* operation, const Array& x, const A
     const std::int64_t n = x.shape()[d];
     if (const LiteralArray* number = as_literal(a)) {
       const std::int64_t v = position_of(number_of(*number));
-      // Beyond either end it makes no difference how far.
+      // Starts beyond either end are clamped anyway.
       a = make_literal(Number(std::clamp<std::int64_t>(v < 0 ? v + n : v, -1, n)), type);
     } else {
       a = convert(Arg(wrap_negative(a, n, loc), loc), type);

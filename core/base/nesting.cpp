@@ -14,10 +14,10 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t kMargin = 256 << 10;     // what runs above a check: rules, libraries, the unwinding of exceptions
-constexpr std::size_t kUnknown = 512 << 10;    // taken to be left where the system can't tell
+constexpr std::size_t kMargin = 256 << 10;     // stack that code above a check may need: rules, libraries, the unwinding of exceptions
+constexpr std::size_t kUnknown = 512 << 10;    // assumed to be left where the system can't tell
 constexpr std::size_t kOwnStack = 256u << 20;  // of a thread for work that needs much; pages are taken as they are touched
-constexpr std::size_t kLeast = 64 << 10;       // with which such work is tried if there is no thread to be had
+constexpr std::size_t kLeast = 64 << 10;       // if no thread can be started, such work is tried with at least this much
 
 /// The limits of the thread's stack, which grows downwards.
 struct Stack {
@@ -46,7 +46,7 @@ void find_stack() {
   stack.stop = stack.low + std::min(kMargin, (stack.high - stack.low) / 4);
 }
 
-/// Whether the caller runs on the thread's own stack, of which little is left.
+/// Whether the caller runs on the thread's own stack and little of it is left.
 bool at_the_end(std::uintptr_t at) {
   if (stack.high == 0) find_stack();
   return at < stack.stop && at >= stack.low;

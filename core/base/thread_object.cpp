@@ -5,8 +5,8 @@
 namespace weft::detail {
 namespace {
 
-// The values of keys are destroyed after thread_local variables, and again as long as destroying made new ones (up to four times; what a
-// thread makes after that stays).
+// The values of keys are destroyed after thread_local variables, in up to four rounds while destructors create new ones; objects created
+// after that are leaked.
 void end_thread(void* youngest) {
   for (auto* n = static_cast<ThreadNode*>(youngest); n;) {
     ThreadNode* const older = n->older;

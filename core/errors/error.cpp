@@ -1,4 +1,4 @@
-// Errors: what is captured where one is made, and the text that is put together when it is read.
+// Errors: the context that is captured when one is created, and the message that is composed when it is read.
 #include "weft/core/errors/error.h"
 
 #include <fmt/format.h>
@@ -29,8 +29,8 @@ const char* name_of(CalledAs f) {
   return "";
 }
 
-/// The message under the name of the function that was called, beside that of the operation that it is made of.
-/// `noted`: with the equation, whose operation the message names.
+/// The message with the name of the function that the user called, beside that of the primitive operation. `noted`: with the equation,
+/// whose operation the message names.
 std::string under_name(const std::string& message, const std::string& called, bool noted) {
   if (called.empty()) return message;
   const std::size_t end = message.find(':');
@@ -97,7 +97,7 @@ void ErrorContext::name_operands(Error& e, std::span<const Array> operands) {
       if (!from.empty()) e.context()->operands.push_back(fmt::format("operand {}, {}, {}", i + 1, to_string(t->aval), from));
     }
   } catch (const std::bad_alloc&) {
-    // The message is written without them.
+    // The message is composed without them.
   }
 }
 
@@ -153,7 +153,7 @@ const char* ErrorContext::text(const char* message) {
 
 }  // namespace detail
 
-/// A message is read as a C string, which its first zero byte would end: it is shown.
+/// Messages are read as C strings, which end at the first zero byte, so zero bytes are escaped.
 static std::string without_nul(const std::string& message) {
   std::string out;
   for (const char c : message) out += c == '\0' ? std::string("\\0") : std::string(1, c);

@@ -23,14 +23,14 @@ const void* object_of(const std::exception_ptr& e) {
   return object;
 }
 
-/// Exceptions that users' functions threw: several threads may have one on its way at once. A later one at the same address and of the
-/// same type would pass as the user's, too.
+/// Exceptions in flight that users' functions threw, on several threads. (A later exception of the same type at the same address would also
+/// pass as the user's.)
 struct Noted {
   std::atomic<const void*> object{nullptr};
   std::atomic<const std::type_info*> type{nullptr};
 };
 constexpr std::string_view kOutOfMemory = "out of memory";
-constexpr std::size_t kNoted = 1024;  // so many are on their way at once at most
+constexpr std::size_t kNoted = 1024;  // the largest number in flight at once
 std::array<Noted, kNoted>& noted() {
   static std::array<Noted, kNoted> slots;
   return slots;
@@ -98,7 +98,7 @@ void rethrow_as_error(const char* operation, SourceLoc where) {
   } catch (abi::__forced_unwind&) {
     throw;  // a thread that is being cancelled
   } catch (const MemoryError& e) {
-    // Who asked for the memory does not know what for.
+    // The allocator does not know the operation, so it is added here.
     if (*operation) retell<MemoryError>(e, kOutOfMemory, operation, where);
     throw;
   } catch (Error& e) {

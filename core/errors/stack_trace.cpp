@@ -86,7 +86,7 @@ std::vector<std::string> parts_of(std::string_view s) {
 
 TracebackDetail traceback_detail() {
   static const TracebackDetail detail = [] {
-    // Whoever asks is making an error, or telling one: another in its place would be worse than a value that is not meant.
+    // The caller is composing an error, so a bad value of the variable is ignored rather than reported.
     if (const auto problem = problem_in_environment("WEFT_TRACEBACK")) {
       std::fprintf(stderr, "weft: %s\n", problem->c_str());
       return TracebackDetail::users;

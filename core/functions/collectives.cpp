@@ -16,7 +16,7 @@ namespace weft {
 namespace detail {
 namespace {
 
-/// The axis's names in scope, and how many positions they have together. Throws AxisError for one that isn't.
+/// The names of an axis argument, checked to be in scope, and the product of their sizes. Throws AxisError for one that is not in scope.
 struct BoundAxis {
   std::vector<std::string> names;
   std::int64_t size = 1;
@@ -89,7 +89,7 @@ Array exchange_over(const Array& x, const BoundAxis& b, int split, int concat, b
 
 bool is_number(const Array& x) { return as_literal(x) && x.aval().weak; }
 
-// Under check_vma the derivative of an extremum depends on whether its result counts as one value, which is known only where that is noted.
+// Under check_vma the derivative of an extremum depends on whether its result is replicated, which is only known while variance is tracked.
 void check_extremum(const char* op, const BoundAxis& b) {
   if (varying_over(b.names) && !notes_varying())
     throw Error(
@@ -114,7 +114,7 @@ Array psum_of(const Array& x, const AxisName& axis, const GroupOptions& options)
   }
   LocScope scope(b.loc);
   const Array terms = x.dtype().is_bool() ? convert(x, int32) : x;
-  // Where it is noted what varies, the sum is known to be the same on all devices.
+  // Where variance is tracked, the sum is marked as replicated.
   if (!groups && notes_varying() && varying_over(b.names)) return bind_psum_invariant(terms, b.names, b.loc);
   return bind_psum(terms, b.names, groups, b.loc);
 }

@@ -195,8 +195,8 @@ class Einsum {
     terms[k] = {sum_over(terms[k].array, axes), left};
   }
 
-  /// What a pair takes, in multiplications at their fastest. An element that is multiplied by few others is read for little: sums of
-  /// elementwise products are bound by memory, products of matrices are not.
+  /// The cost of contracting a pair, in multiplications at full speed. Sums of elementwise products are bound by memory, which counts for
+  /// more than multiplications; matmuls are not.
   double cost(const std::vector<Labelled>& terms, std::size_t i, std::size_t j) const {
     double products = 1, result = 1, sizes[2] = {1, 1}, free[2] = {1, 1};
     for (const bool second : {false, true}) {
@@ -223,7 +223,7 @@ class Einsum {
     return labels;
   }
 
-  /// What all terms take in the best order, and the pair that it begins with.
+  /// The cost of all terms in the best order, and the pair with which that order begins.
   double best_order(const std::vector<Labelled>& terms, std::size_t& a, std::size_t& b) const {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < terms.size(); ++i)

@@ -1,4 +1,4 @@
-// The checker of the IR's rules. What it finds is a bug in a pass, or a program read from a text or built by hand that is wrong.
+// The verifier of the IR. A violation is a bug in a pass, or an invalid program that was read from text or built by hand.
 #include <optional>
 #include <set>
 

@@ -32,7 +32,7 @@ void JaxprCopy::add(const Eqn& e, ParamsRef params, std::vector<Atom> inputs) {
 
 void JaxprCopy::add(const Eqn& e, const PrunedEqn& pruned) {
   std::vector<Atom> out;
-  // Without results it goes away, and with it what only it reads, such as the index of a cond.
+  // An equation without results is removed, and with it the values that only it reads, such as the index of a cond.
   if (!pruned.outputs.empty() || has_effects(e)) {
     std::vector<Atom> in;
     std::vector<Aval> avals;

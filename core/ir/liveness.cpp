@@ -10,10 +10,10 @@
 namespace weft::detail {
 namespace {
 
-/// Deeper ones are taken to read all: what each level is asked for repeatedly would be asked for exponentially often.
+/// Deeper programs are assumed to read all of their inputs: each level is analysed repeatedly, which takes exponential time in the depth.
 constexpr int kMaxPrunedDepth = 4;
 
-/// Marks what an equation reads whose results are needed as far as they are marked.
+/// Marks the operands that an equation reads to compute those of its results that are marked.
 void mark_reads(const JaxprData& d, const Eqn& e, bool prune, std::vector<bool>& vars) {
   const auto mark = [&](Atom a) {
     if (!a.is_literal()) vars[a.var()] = true;

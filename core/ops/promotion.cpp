@@ -9,7 +9,7 @@
 namespace weft::detail {
 namespace {
 
-/// A number that is combined with an array of a narrower integer type than it needs.
+/// Throws for a number that does not fit into the integer dtype of the array that it is combined with.
 void check_fits(std::string_view operation, const LiteralArray& literal, DType dtype, SourceLoc loc) {
   if (!dtype.is_integer() || !literal.aval.weak || !literal.aval.dtype.is_integer() || literal.aval.dtype == dtype) return;
   const Number n = number_of(literal);

@@ -75,7 +75,8 @@ std::string axis_names_text(std::string_view mesh) {
   return "frozenset({" + s + "})";
 }
 
-/// The parameters of an equation as JAX prints them: without those that the results' types say, with those that weft has no need of.
+/// The parameters of an equation as JAX prints them: without those that follow from the results' types, with those that JAX has and weft
+/// does not.
 std::vector<ParamText> printed_params(const JaxprData& d, const Eqn& e) {
   std::vector<ParamText> list = e.op->params_list(*e.params);
   const TextTraits traits = text_traits(*e.op);
@@ -123,7 +124,7 @@ class Printer {
     return out_.format();
   }
   std::string equation(std::size_t index) {
-    // The equations before it are laid out for the names that they use up.
+    // The equations before it are laid out too, since they consume variable names.
     Names names(top_.data().avals.size());
     name_inputs(top_.data(), names);
     const std::vector<bool> used = used_variables(top_.data());
@@ -222,7 +223,7 @@ class Printer {
     out_.brk();
     const std::size_t first = range ? range->first : 0, last = range ? range->last : d.eqns.size();
     if (first > 0) {
-      // Their names are used up, their text is not wanted.
+      // Lays the equations out to consume variable names; their text is discarded.
       Layout saved = std::move(out_);
       out_ = Layout();
       for (std::size_t i = 0; i < first; ++i) eqn(d, i, names, used);

@@ -88,7 +88,7 @@ Trace* staging_trace(const Primitive& op, std::span<const Array> inputs, SourceL
   return target;
 }
 
-/// Within a handler: what was thrown, on, as an error about this operation and its operands.
+/// Called in a handler: rethrows the exception as an error about this operation and its operands.
 [[noreturn]] void rethrow_about(const Primitive& op, std::span<const Array> inputs, SourceLoc loc) {
   try {
     rethrow_as_error(op.name.data(), loc);

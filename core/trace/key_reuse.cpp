@@ -32,7 +32,7 @@ struct Use {
       loc);
 }
 
-/// Which keys of an array of keys; more than kMostParts are not distinguished.
+/// For each key of an array of keys, whether it is used; in arrays of more than kMostParts, keys are not distinguished.
 using Positions = std::vector<bool>;
 constexpr std::int64_t kMostParts = 65536;
 
@@ -124,7 +124,8 @@ void note(const Array& keys, const Positions& which, const std::string& user, So
     note_value(keys, which, user, loc);
 }
 
-/// What of an array is used where a sub-program uses `inner` of what it is given of it: the same array, or a slice in each step or lane.
+/// The keys of an operand that are used if a sub-program uses `inner` of its input, which is the operand or, in each step or lane, a slice
+/// of it.
 Positions of_operand(const Aval& operand, const Positions& inner) {
   const auto n = static_cast<std::size_t>(operand.size());
   if (inner.size() == n) return inner;

@@ -131,7 +131,7 @@ Atom Trace::lift(const Array& x) {
     std::copy_n(static_cast<const std::byte*>(c->buffer->data()), c->aval.dtype.itemsize(), literal.bits.begin());
     return remember(builder_.add_literal(literal));
   }
-  // A linear program that needs a value made of nothing (zeros, an iota) makes it again instead of keeping it as a residual.
+  // A linear program that needs a value without operands (zeros, an iota) recomputes it instead of keeping it as a residual.
   if (const TracedArray* t = as_traced(x); t && primal_ && t->trace.get() == primal_) {
     const JaxprBuilder& from = primal_->builder_;
     if (const int index = from.defining_eqn(t->var); index >= 0) {
@@ -206,7 +206,8 @@ std::string Trace::provenance(Var v) const {
   }
 }
 
-/// Whether an equation, or one in its sub-programs, communicates over an axis that is not its own: each device has another value then.
+/// Whether an equation, or one in its sub-programs, communicates over an axis that it does not bind itself, so that its value differs
+/// between devices.
 static bool depends_on_device(const Eqn& e) {
   if (e.op->kind == Kind::collective) return true;
   if (e.op->kind != Kind::call && e.op->kind != Kind::control) return false;
@@ -235,7 +236,7 @@ Array Trace::value_of(Var wanted) {
       if (value.is_empty_handle()) return {};
       values_[v] = value;
     } else if (needed.insert(index).second) {
-      if (performs_io(builder_.eqns()[static_cast<std::size_t>(index)])) return {};  // it must not run once more than the program says
+      if (performs_io(builder_.eqns()[static_cast<std::size_t>(index)])) return {};  // it must not run more often than in the program
       if (depends_on_device(builder_.eqns()[static_cast<std::size_t>(index)])) return {};
       for (Atom a : builder_.eqns()[static_cast<std::size_t>(index)].inputs)
         if (!a.is_literal()) pending.push_back(a.var());

@@ -33,7 +33,7 @@ class NotingTrace final : public Trace {
     if (v >= of_vars_.size()) of_vars_.resize(v + 1);
     of_vars_[v] = varying;
   }
-  /// A value is marked once for the same axes, so that its cotangents are added before they are summed over devices.
+  /// A value has at most one mark for the same axes, so that its cotangents are added before they are summed over devices.
   std::map<std::tuple<bool, std::uintptr_t, Varying>, Var>
       marked;  // by variable, or by address of another trace's value, which is captured here
 
@@ -58,7 +58,7 @@ void each_program(const Primitive& op, const ParamsBase& params, F&& f) {
   }
 }
 
-/// Axes that equations in the program communicate over, and those that it marks.
+/// Finds the axes over which the program's equations communicate, and those of its pvary equations.
 void find_axes(const Jaxpr& j, Varying& spoken_of, Varying& marked) {
   check_nesting("programs inside programs", nesting_depth(j));
   for (const Eqn& e : j.eqns()) {
@@ -94,7 +94,7 @@ std::optional<EqnVarying> rule(const Primitive& op, const ParamsBase& params, co
     const VaryingContext context{op, params, in, avals};
     if (VaryingTransform::Function* const known = find_rule<VaryingTransform>(op))
       if (std::optional<VaryingList> out = known(context)) return EqnVarying{in, std::move(*out), {}};
-    // Programs without marks are right if all that goes in varies alike: then all in them does.
+    // A program without marks is valid if all of its inputs vary over the same axes: then all of its values do.
     Varying common = all, marked = 0;
     each_program(op, params, [&](const Jaxpr& j) { find_axes(j, common, marked); });
     if (common & marked) {

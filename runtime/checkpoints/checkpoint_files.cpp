@@ -1,4 +1,4 @@
-// Writes checkpoints; runtime/checkpoints/checkpoint_format.h says of what files they are.
+// Writes checkpoints, in the format described in runtime/checkpoints/checkpoint_format.h.
 #include "weft/runtime/checkpoints/checkpoint_files.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@
 namespace weft::detail {
 namespace {
 
-/// What processes say to each other while they save: by the control plane, so that it works without MPI too.
+/// The messages between processes that save, over the control plane, so that saving works without MPI too.
 class Talk {
  public:
   explicit Talk(SourceLoc loc) : world_(process_world() && !process_world()->is_dry() ? process_world() : nullptr) {
@@ -38,7 +38,8 @@ class Talk {
   void say(const std::string& what, const std::string& value) {
     if (world_) world_->control().set(key(number_, what), value);
   }
-  /// What process `whom` says. One that is writing has the time it needs; one that is elsewhere when the time is over is missing.
+  /// The message of process `whom`. A process that is writing may take any time; one that has not come to the save in time is reported as
+  /// missing.
   std::string hear(const std::string& what, int whom) {
     const auto begin = std::chrono::steady_clock::now();
     for (;;) {
@@ -117,7 +118,7 @@ void write_parts(const std::string& folder, int rank, const std::vector<PartToWr
   write_file(fmt::format("{}/parts-{}", folder, rank), {sealed(index)}, loc, "checkpoint", options(Sync::folder));
 }
 
-/// What this process has made of a checkpoint, which goes if that fails.
+/// The files that this process has written for a checkpoint; removed if saving fails.
 class Attempt {
  public:
   Attempt() = default;
@@ -146,7 +147,7 @@ class Attempt {
     rank_ = rank;
     own_ = OwnFolder::open(path, kCheckpointFolder);
   }
-  /// Whoever reads it may, and still none removes it.
+  /// With a shared lock, others may read the checkpoint but not remove it.
   void finish() { own_->lock_shared(); }
   void keep() { own_.reset(), folders_.clear(); }
   void remove() noexcept try {
@@ -175,7 +176,7 @@ class Attempt {
   std::optional<OwnFolder> own_;
 };
 
-/// What came before, and what was left unfinished.
+/// Removes earlier and unfinished checkpoints.
 void remove_others(const std::string& folder, const std::string& name, SourceLoc loc) {
   for (const std::string& other : names_in(folder, loc, "checkpoint"))
     if (other != name && save_number(other))
@@ -251,7 +252,7 @@ void save_leaves(const std::string& folder, const std::vector<std::string>& path
         write_file(folder + "/current", {name, "\n"}, loc, "checkpoint", options(Sync::folder));
         attempt.keep();
       });
-    // What is not removed stays until a later checkpoint is saved.
+    // Folders that could not be removed stay until a later checkpoint is saved.
     if (problem.empty()) problem_of([&] { remove_others(folder, name, loc); });
     attempt.remove();
     talk.say("done", problem);

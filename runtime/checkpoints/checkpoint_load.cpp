@@ -69,7 +69,7 @@ Ref<Buffer> read_box(const std::vector<StoredPart>& parts, const std::vector<std
   return out;
 }
 
-/// The subfolder to be read, which no process that saves meanwhile removes.
+/// The subfolder to be read, locked so that no concurrent save removes it.
 struct Source {
   std::string path;
   std::optional<OwnFolder> held;
@@ -80,7 +80,7 @@ Source open_source(const std::string& folder, SourceLoc loc) {
     if (name.empty()) fail_checkpoint(folder, "there is no whole checkpoint", loc);
     Source s{folder + "/" + name, OwnFolder::open(folder + "/" + name, kCheckpointFolder)};
     if (s.held) s.held->lock_shared();
-    // It may have been replaced before it was held.
+    // It may have been replaced before it was locked.
     if (tries == 100 || current_of(folder, loc) == name) return s;
   }
 }

@@ -26,7 +26,7 @@ constexpr std::size_t kSmallest = 64, kHugePage = 2 << 20;
 constexpr std::size_t kSlab = 256 << 10;  // small blocks are cut from slabs of this size
 constexpr int kClasses = 4 * 48;
 constexpr int kSmallClasses = 4 * 10;
-constexpr int kThreadBlocks = 32;  // of a class that a thread keeps for itself
+constexpr int kThreadBlocks = 32;  // blocks of a size class that a thread caches
 constexpr int kMaxDevices = 1024;
 
 // Four classes to each doubling, all multiples of 64: 64, 128, 192, 256, 320, 384, 448, 512, 640, ...
@@ -123,7 +123,7 @@ FreeBlock* Pool::small_blocks(int c, int count) {
         if (chain) return chain;
         void* fresh = from_system(kSlab);
         if (!fresh) return nullptr;
-        slab = static_cast<char*>(fresh), slab_left = kSlab;  // the old rest is lost: less than one block of its class
+        slab = static_cast<char*>(fresh), slab_left = kSlab;  // the rest of the old slab is wasted: less than one block of its class
       }
       block = reinterpret_cast<FreeBlock*>(slab);
       slab += bytes, slab_left -= bytes;
@@ -134,7 +134,7 @@ FreeBlock* Pool::small_blocks(int c, int count) {
   return chain;
 }
 
-// The blocks that were unused longest are freed first: a program that now works with other sizes must not lose these to those of before.
+// The least recently used blocks are freed first, so that a program that has moved to other sizes keeps blocks of those.
 void Pool::trim(std::int64_t keep) {
   while (cached.load(std::memory_order_relaxed) > keep) {
     std::vector<Kept>* oldest = nullptr;
@@ -236,7 +236,7 @@ void release_host(void* p, std::size_t bytes, int device) noexcept {
     block->next = cache.head[c];
     cache.head[c] = block;
     if (++cache.count[c] < kThreadBlocks) return;
-    // Half of them go where other threads find them: one thread may free what another allocates.
+    // Half of them go to the shared pool, since one thread may free what another allocates.
     for (int i = 0; i < kThreadBlocks / 2 - 1; ++i) block = block->next;
     FreeBlock* rest = block->next;
     block->next = nullptr;

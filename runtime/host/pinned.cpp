@@ -28,7 +28,7 @@ struct Threads {
   std::vector<Slots*> list;
   std::vector<Ref<RefCounted>> retired;
 };
-/// How many are retired. Beside the table, so that a destructor which asks needs no memory for the table.
+/// The number of retired objects, kept outside of the table so that destructors can read it without allocating the table.
 constinit std::atomic<std::size_t> num_retired{0};
 Threads& threads() {
   static auto& t = process_wide<Threads>();
@@ -68,7 +68,7 @@ PinnedObject::~PinnedObject() {
 }
 
 namespace {
-/// Takes what is pinned by nobody out of those retired. Under the lock, after synchronise_threads.
+/// Removes the retired objects that no thread has pinned. Called with the lock held, after synchronise_threads.
 std::vector<Ref<RefCounted>> take_unpinned(Threads& all) {
   const auto pinned = [&](const Ref<RefCounted>& r) {
     return std::any_of(all.list.begin(), all.list.end(), [&](const Slots* s) {

@@ -28,7 +28,7 @@ std::atomic<pid_t> ending_thread{0};
 std::atomic<int> status{0};  // that the process ends with
 std::atomic<void (*)()> finish{nullptr};
 
-/// Only noted here: glibc passes the status to such handlers, and those of libraries come later.
+/// Records the exit status, which glibc passes to this kind of handler.
 void note_status(int with, void*) { status = with; }
 void note_status_at_end() {
   static const bool registered = on_exit(note_status, nullptr) == 0;
@@ -129,7 +129,7 @@ void in_child() {
   release();
 }
 
-/// For a thread that is inside of no library: until a copy is made, or for ever.
+/// Blocks a thread that is not inside of a library: until a fork is complete, or forever.
 void hold() {
   while (state.load(std::memory_order_acquire) != open) std::this_thread::sleep_for(std::chrono::microseconds(200));
 }

@@ -150,7 +150,7 @@ std::string Profile::table(int rows) const {
   std::stable_sort(order.begin(), order.end(), [](const Row& a, const Row& b) { return a.time > b.time; });
   if (order.size() > static_cast<std::size_t>(std::max(rows, 0))) order.resize(static_cast<std::size_t>(std::max(rows, 0)));
   const bool any_cost = std::any_of(order.begin(), order.end(), [](const Row& r) { return r.example.label && r.example.label->bytes > 0; });
-  const bool was_on = timeline_is_on.exchange(false);  // what measuring does is none of the program's
+  const bool was_on = timeline_is_on.exchange(false);  // the measurement's own work is not recorded
   const MachinePeaks* const peaks = any_cost ? &host_peaks() : nullptr;
   if (was_on) timeline_is_on.store(true);
   std::string text = fmt::format("{:>8} {:>12} {:>12} {:>7} {:>9} {:>9} {:>9}  {:<10} {}\n", "runs", "total ms", "one us", "share",

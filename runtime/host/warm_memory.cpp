@@ -36,7 +36,7 @@ void WarmMemory::add(std::size_t bytes) {
 
 void WarmMemory::map(std::int64_t piece) const {
   const Piece& p = pieces_[static_cast<std::size_t>(piece)];
-  // A huge page comes as a whole. What is in front of many small ones is not the work but the way to it.
+  // One access maps a whole huge page. Small pages are mapped by one system call, since page faults cost more than the mapping.
   *static_cast<volatile char*>(p.begin) = 0;
   if (p.bytes == kHugePage) return;
   const auto page = static_cast<std::uintptr_t>(getpagesize()), begin = reinterpret_cast<std::uintptr_t>(p.begin) / page * page;

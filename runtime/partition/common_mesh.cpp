@@ -21,7 +21,7 @@ struct Digit {
   friend bool operator==(const Digit&, const Digit&) = default;
 };
 
-/// Of all axes, in their order.
+/// The digits of all axes, in their order.
 std::vector<Digit> digits_of(const MeshAxes& mesh) {
   std::vector<Digit> digits(mesh.sizes.size());
   std::int64_t stride = 1;
@@ -32,7 +32,7 @@ std::vector<Digit> digits_of(const MeshAxes& mesh) {
   return digits;
 }
 
-/// Of the axes that divide one dimension: without those of size 1, and neighbours joined.
+/// The digits of the axes that shard one dimension, without those of size 1, and with adjacent ones merged.
 std::vector<Digit> digits_of(const MeshAxes& mesh, const std::vector<std::string>& axes) {
   const std::vector<Digit> all = digits_of(mesh);
   std::vector<Digit> digits;

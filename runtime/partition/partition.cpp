@@ -71,7 +71,7 @@ class Partitioner {
     return replicated(e, wholes);
   }
 
-  /// All devices do the same.
+  /// Runs the equation on replicated operands on all devices.
   ShardedValues replicated(const Eqn& e, const ShardedValues& in) {
     std::vector<Array> blocks;
     for (const ShardedValue& x : in) blocks.push_back(x.block);

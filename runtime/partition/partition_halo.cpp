@@ -1,4 +1,4 @@
-// Windows that reach beyond a block: what they need of other blocks is sent by the devices that have it.
+// Halo exchange, for windows that reach beyond a block: devices send the elements that others need.
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
@@ -15,7 +15,7 @@ namespace {
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
-/// What the device `by` positions further has; zeros where there is none.
+/// The block of the device `by` positions further along; zeros if there is none.
 Array from_further(const Array& x, const std::vector<std::string>& axes, std::int64_t n, std::int64_t by, SourceLoc loc) {
   if (by == 0) return x;
   std::vector<std::pair<int, int>> perm;

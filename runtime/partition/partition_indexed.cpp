@@ -1,5 +1,5 @@
-// How gathers and dynamic slices are partitioned: along dimensions that are taken whole, and along those that are indexed, where each
-// device looks up what is in its block, and the one that has an element gives it to all.
+// Partitioning of gathers and dynamic slices: along dimensions that are taken whole, and along indexed ones, where each device looks up
+// positions in its own block and a sum distributes the elements.
 #include <array>
 
 #include "weft/core/array/array_impl.h"
@@ -177,7 +177,7 @@ std::optional<ShardedValues> partition_dynamic_update_slice(const PartitionConte
   std::vector<Array> starts;
   for (std::size_t k = 2; k < in.size(); ++k) starts.push_back(placed.empty() ? in[k].block : countable(in[k].block));
   if (!placed.empty()) {
-    // What is read at the place nearest to the window, with those of the update's elements put in that belong there.
+    // Reads the block at the position nearest to the window, and inserts the elements of the update that belong there.
     LocScope scope(c.eqn.loc);
     Shape size = u.shape();
     PaddingConfig around(axes.size());

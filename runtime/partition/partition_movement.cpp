@@ -1,4 +1,4 @@
-// How movements and concatenations are partitioned: sharded dimensions are followed from operands to results by the operation's Movement,
+// Partitioning of data movements and concatenations: sharded dimensions are followed from operands to results by the operation's Movement,
 // so that an operation needs no rule of its own; one whose parameters name sizes says what they are for blocks (BlockParamsRule).
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// How kinds of operations are partitioned: elementwise operations, reductions, matrix products; and the choice of a rule.
+// Partitioning by kinds of operations: elementwise operations, reductions, matmuls; and the choice of a rule.
 #include "weft/runtime/partition/partition_rules.h"
 
 #include <algorithm>

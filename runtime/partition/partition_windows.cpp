@@ -1,5 +1,5 @@
-// How convolutions and window reductions are partitioned: along dimensions that they don't mix; along the others each device gets what its
-// windows reach of its neighbours' blocks.
+// Partitioning of convolutions and window reductions: along batch and feature dimensions, and along spatial ones with a halo exchange of
+// the elements that windows reach in neighbouring blocks.
 #include <array>
 
 #include "weft/core/ops/collective/collective.h"
@@ -17,7 +17,7 @@ std::size_t index(int d) { return static_cast<std::size_t>(d); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
 
-/// What a device needs of the elements along one dimension, and the padding around them.
+/// The elements along one dimension that a device needs, and the padding around them.
 struct Reach {
   BlockWindow window;
   std::int64_t low, high;
@@ -37,7 +37,7 @@ std::optional<Reach> reach_of(const WindowDim& d, std::int64_t devices, std::int
   return r;
 }
 
-/// What the windows that a device has reach; nothing where they can't be divided evenly.
+/// The elements that a device's windows reach; nothing if the windows can't be divided evenly.
 std::optional<Reach> reach_of_windows(const WindowDim& d, std::int64_t devices) {
   const std::int64_t positions = d.positions();
   if (positions == 0 || positions % devices != 0) return {};

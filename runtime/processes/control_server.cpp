@@ -44,7 +44,7 @@ struct Query {
   std::vector<std::string> states;
 };
 
-/// Takes the same time wherever the texts differ.
+/// Compares in constant time, so that timing reveals nothing about the secret.
 bool same_secret(const std::string& a, const std::string& b) {
   unsigned char different = a.size() == b.size() ? 0 : 1;
   for (std::size_t i = 0; i < a.size(); ++i) different |= static_cast<unsigned char>(a[i] ^ b[b.empty() ? 0 : i % b.size()]);
@@ -290,7 +290,7 @@ struct ControlServer::Impl {
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) accept_again = Clock::now() + kNoDescriptor;
         return;
       }
-      // Too many that have not said who they are: the one that has had most time for it goes.
+      // Too many unauthenticated connections: the oldest one is closed.
       const auto is_stranger = [](const Connection& c) { return c.rank < 0 && !c.closing; };
       if (static_cast<std::size_t>(std::count_if(connections.begin(), connections.end(), is_stranger)) >=
           kMaxStrangers + static_cast<std::size_t>(count)) {
@@ -324,7 +324,7 @@ struct ControlServer::Impl {
       try {
         serve_once();
       } catch (const std::bad_alloc&) {
-        // What could not be answered is asked again, or its asker gives up.
+        // A request that could not be answered is repeated by the client, or the client gives up.
         poll(nullptr, 0, 10);
       }
     }

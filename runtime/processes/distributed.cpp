@@ -125,7 +125,7 @@ Transport::Request receive(Transport& t, int from, int tag, void* data, std::siz
   return t.receive(0, from, tag, {&piece, 1});
 }
 
-/// Where the control plane is, for all processes of an MPI job.
+/// The address of the control plane, for all processes of an MPI job.
 struct Meeting {
   char host[256] = {};
   char token[64] = {};
@@ -174,7 +174,7 @@ Joined meet_by_mpi(Transport& t, const std::string& coordinator, Clock::time_poi
   return j;
 }
 
-/// What a process announces about its devices: the number of host devices, and the kinds of the others; or what is wrong with it.
+/// A process's announcement of its devices: the number of host devices, and the kinds of the others; or what is wrong with it.
 struct DevicesOfOne {
   int hosts = 0;
   std::vector<std::string> accelerators;
@@ -251,7 +251,7 @@ DevicesOfAll meet_for_devices(ControlClient& client, int rank, int size, bool la
   return all;
 }
 
-/// Before the world is there: no collective can run yet.
+/// The process's state during initialization, when no collective can run yet.
 class Joining final : public ProcessState {
  public:
   std::string describe() override {
@@ -350,7 +350,7 @@ void initialize(InitializeOptions o, SourceLoc given) try {
     if (size < 1 || rank < 0 || rank >= size)
       throw DistributedError(fmt::format("distributed::initialize: there is no process {} of {}", rank, size), loc);
     joined.address = parse_address(o.coordinator_address), joined.token = o.token;
-    // Other users of the machine reach the loopback too.
+    // Other users of the machine can connect to the loopback interface too.
     if (o.token.empty() && size > 1)
       throw DistributedError(
           "distributed::initialize: anybody could join the job; give all processes one secret as `token` (WEFT_TOKEN), such as `openssl "

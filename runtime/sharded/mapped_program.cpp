@@ -22,7 +22,8 @@
 namespace weft::detail {
 namespace {
 
-/// The operand of an ordinary program: in one place. What belongs to several processes is gathered by all of them: each runs that program.
+/// The operand of an unmapped part of the program, on one device. A global array is gathered in all processes, each of which runs that
+/// part.
 Array in_one_place(const Array& x, int device) {
   const ConcreteArray* c = as_concrete(x);
   if (c && has_remote_shards(*c)) return allgather_array(x, false, {});

@@ -114,7 +114,7 @@ DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc)
 
 namespace {
 
-/// Memory that is seen by several devices of an array is one buffer, and views of it.
+/// The buffer that owns the memory; buffers of several devices may be views of one.
 Ref<Buffer> root_of(const Ref<Buffer>& b) {
   const auto* borrowed = dynamic_cast<const BorrowedBuffer*>(b.get());
   const Ref<Buffer> owner = borrowed ? borrowed->whole_owner() : Ref<Buffer>();
@@ -123,12 +123,12 @@ Ref<Buffer> root_of(const Ref<Buffer>& b) {
 
 }  // namespace
 
-// Memory that is taken must not be shared: shared memory is copied, and the user is warned once.
+// A donated operand. Memory that is shared is copied instead, with one warning to the user.
 DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLoc loc) {
   DeviceBuffers parts = operand(i, x, loc);
   auto* c = as_concrete(x) ? static_cast<ConcreteArray*>(x.impl().get()) : nullptr;
   const bool divided = c && !c->buffer;
-  // Whether all that the devices need is where the array was.
+  // Whether every device's operand is the array's own memory.
   bool in_place = c != nullptr;
   const auto is_in = [&](const Ref<Buffer>& whole, const Ref<Buffer>& part) {
     const auto* from = static_cast<const char*>(whole->data());

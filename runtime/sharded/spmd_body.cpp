@@ -80,7 +80,7 @@ bool has_marks(const Jaxpr& j) {
 
 Jaxpr without_marks(const Jaxpr& j, void*);
 
-/// An equation whose programs have no pvary equations, nor is it one.
+/// Binds the equation with pvary equations removed from its programs; a pvary equation itself becomes its operands.
 std::vector<Array> bind_without_marks(const Eqn& e, std::span<const Array> in) {
   if (is_mark(e)) return {in.begin(), in.end()};
   const bool holds_programs = e.op->kind == Kind::call || e.op->kind == Kind::control;
@@ -287,7 +287,7 @@ struct SpmdBody::Builder {
         }
       for (Var v : e.outputs) known[v] = true;
     }
-    // A view and what it is of are two operands in one memory, which is not given away.
+    // If a view and its owner are both operands, their memory is not donated.
     std::vector<bool> given(s->inputs.size());
     bool any_given = false;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -359,7 +359,7 @@ struct SpmdBody::Builder {
       for (std::size_t k = 0; roles[i].kind == EqnRole::Kind::view && k < d.eqns[i].outputs.size(); ++k)
         if (const Atom a = d.eqns[i].inputs[k]; !a.is_literal()) root[d.eqns[i].outputs[k]] = root[a.var()];
     const std::vector<ScheduledStep> steps = schedule_steps(d, roles, out.num_devices_ > 1 && !is_accelerator(out.device_ids_[0]));
-    // What segments must give away: what another step reads.
+    // The values that segments must return because another step reads them.
     constexpr std::size_t kNone = static_cast<std::size_t>(-1);
     std::vector<std::size_t> segment(d.eqns.size(), kNone), made_in(d.avals.size(), kNone);
     for (std::size_t t = 0; t < steps.size(); ++t)

@@ -77,7 +77,7 @@ FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool w
                      f.loc);
   check_output(f, l->out_avals[0], options, operation);
 
-  // What only unwanted results or tangents need is never computed.
+  // Values on which only unwanted results or tangents depend are not computed.
   std::optional<TransposedProgram> transposed;
   std::optional<LiveSet> backward;
   const std::size_t outs = l->out_avals.size(), first = want_value ? 0 : 1, last = want_aux ? outs : 1;

@@ -12,7 +12,7 @@
 namespace weft::detail {
 namespace {
 
-/// The program of one of the functions, which must return what is like b.
+/// Traces one of the functions, which must return values of b's types.
 LinearMap trace_map(const char* what, FlatFunction& f, SourceLoc loc) {
   const std::vector<Aval> b = avals_of(f.args);
   TraceRequest request = request_for(f, what, b);

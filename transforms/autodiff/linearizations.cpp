@@ -26,7 +26,8 @@ class Kept {
     const std::lock_guard lock(mutex_);
     return known_.find(hash, [&](const Linearization& l) { return l.is_of(traced, nonzero); });
   }
-  /// Replaces one of the same hash: a user's rule never equals one that was traced before, and what it holds must not be kept.
+  /// Replaces an entry with the same hash: programs with user rules never compare equal to earlier ones, whose captures must not be kept
+  /// alive.
   void add(std::size_t hash, const Ref<Linearization>& l) {
     Ref<Linearization> replaced, oldest;  // released after the lock
     const std::lock_guard lock(mutex_);
@@ -74,7 +75,7 @@ Jaxpr Linearization::joined(std::pair<std::size_t, std::size_t> results, Functio
 }
 
 Ref<Linearization> linearization_of(const Jaxpr& traced, const std::vector<bool>& nonzero) {
-  // Lines within loops and branches are not compared: only messages and calls of the user's functions depend on them.
+  // Source lines within loops and branches are not compared, as only messages and callbacks depend on them.
   if (current_trace() || config.debug_nans || config.debug_key_reuse || has_effects(traced) || calls_back(traced))
     return make_ref<Linearization>(traced, nonzero);
   static auto& kept = process_wide<Kept>();

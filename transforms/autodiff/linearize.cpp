@@ -12,7 +12,7 @@ LinearizedProgram linearize_program(const Jaxpr& j, const std::vector<bool>& non
   LinearizedProgram program;
   const auto in_avals = j.data().input_avals();
   program.primal = trace_jaxpr({"linearize", {in_avals.begin(), in_avals.end()}, {}}, [&](std::span<const Array> args) {
-    // Operations on tangents are staged into the companion; what they need of the primal computation becomes its constants: the residuals.
+    // Operations on tangents are staged into the companion; primal values that they use become its constants: the residuals.
     const Ref<Trace> companion = Trace::companion_of(*current_trace(), "linearize");
     std::vector<Tangent> tangents(nonzero.size());
     for (std::size_t i = 0; i < nonzero.size(); ++i)

@@ -71,7 +71,7 @@ ScanMasks masks_of(const Scan::Params& p, const Mask& in) {
 Mask dependent_carry(const While::Params& p, const Mask& in) {
   const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
   return carry_with_tangents(part(in, a + b, in.size() - a - b), [&](const Mask& c) {
-    // Where the number of steps depends, all that the loop computes does.
+    // If the number of steps depends on linear inputs, all results of the loop do.
     if (dependent_results(p.cond_jaxpr, concat(part(in, 0, a), c))[0]) return Mask(c.size(), true);
     return dependent_results(p.body_jaxpr, concat(part(in, a, b), c));
   });
@@ -104,7 +104,7 @@ bool is_mixed(const Jaxpr& j, const Mask& linear) {
   });
 }
 
-/// What the wanted results need. Effects are not wanted for their own sake.
+/// The live set of the wanted results. Effects do not count as results.
 LiveSet needed_for(const JaxprData& d, const Mask& outputs) {
   LiveSet needed{outputs, Mask(d.eqns.size()), Mask(d.avals.size())};
   const auto use = [&](Atom a) {
@@ -121,7 +121,7 @@ LiveSet needed_for(const JaxprData& d, const Mask& outputs) {
 }
 
 struct Separator {
-  /// The program run on the arguments, its mixed equations taken apart. Values that are not `wanted`, and arguments that only those need,
+  /// Runs the program on the arguments and separates its mixed equations. Values that are not `wanted`, and arguments that only those use,
   /// may be empty.
   static std::vector<Array> run(const Jaxpr& j, const Mask& linear, std::span<const Array> args, const Mask* wanted = nullptr) {
     VarMap<bool> of = dependent_vars(j, linear);
@@ -164,7 +164,7 @@ struct Separator {
     return all;
   }
 
-  /// A scan of what is known, which stacks its carry too, and one of the rest, which takes that carry as xs.
+  /// Splits a scan into one of the known part, which also stacks its carry, and one of the rest, which takes that carry as xs.
   static std::vector<Array> scan(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask&, bool any_linear) {
     const auto& p = params_as<Scan::Params>(*e.params);
     const ScanMasks m = masks_of(p, in_mask);

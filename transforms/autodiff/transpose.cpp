@@ -100,7 +100,7 @@ class Transposer {
     operands.reserve(e.inputs.size());
     for (std::size_t i = 0; i < e.inputs.size(); ++i) {
       const Atom a = e.inputs[i];
-      // An equation without tangents passes no cotangent on: it rounds, compares, ...
+      // An equation with a non-floating result (a comparison, a rounding) is not linear and passes no cotangent on.
       if (depends_[a] && !d_.aval(a).dtype.is_inexact()) throw_not_linear(e, operand_text(i, d_.aval(a)));
       operands.emplace_back(e, i, d_.aval(a), depends_[a] ? std::nullopt : std::optional(values_[a]));
     }

@@ -11,7 +11,8 @@
 namespace weft::detail {
 namespace {
 
-// Each given array must be like the one it belongs to; numbers adapt. Where there is no derivative anything of the shape will do.
+// Each given array must be like the one it belongs to; numbers adapt. For values without a derivative, any array of the right shape is
+// accepted.
 void check_given(std::vector<Array>& given, const std::vector<Aval>& want, FunctionRef<Skeleton()> paths, const char* operation,
                  SourceLoc loc) {
   for (std::size_t i = 0; i < given.size(); ++i) {

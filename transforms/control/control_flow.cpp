@@ -35,8 +35,8 @@ static_assert(Checkpoints::logarithmic.parameter() == detail::kLogarithmicCheckp
 namespace weft::detail {
 namespace {
 
-// In the body of a shard_map that checks what varies: what is known of a function's inputs and results. The first results are the carry,
-// which has its place among the inputs too, and varies at the end of a step as it does at the beginning.
+// In the body of a shard_map with check_vma: the axes over which a function's inputs and results vary. The first results are the carry,
+// which is among the inputs too and must vary over the same axes before and after a step.
 struct Marks {
   std::vector<Varying> in = {};
   std::size_t first_carry = 0, num_carry = 0;
@@ -77,7 +77,7 @@ Jaxpr trace_function(const char* what, FlatFunction& f, std::vector<Aval> inputs
   });
 }
 
-// Converts where the dtype, or only its weakness, is to change.
+// Converts x if its dtype or its weakness differs.
 Array with_type(const Array& x, const Aval& want) {
   if (x.dtype() == want.dtype && x.aval().weak == want.weak) return x;
   return convert_element_type(x, want.dtype, want.weak, {});
@@ -192,7 +192,7 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
   std::vector<Varying> varying(wanted.size(), varying_of(index));
   for (const Marks& m : marks)
     for (std::size_t i = 0; i < m.out.size(); ++i) varying[i] |= m.out[i];
-  // Each branch takes what any of them closes over, then the operands.
+  // Every branch takes the captured values of all branches, then the operands.
   std::vector<Array> consts;
   std::vector<std::size_t> first;
   for (const Hoisted& h : traced) first.push_back(consts.size()), consts.insert(consts.end(), h.consts.begin(), h.consts.end());
@@ -229,7 +229,7 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
     const bool promoted = promote_carry(carry, traced.data().output_avals());
     again = marks.widen() || promoted;
     if (again) continue;
-    // Where the number of steps differs between devices, all that is carried does.
+    // If the number of steps varies between devices, all carried values do.
     Marks of_cond{marks.in};
     traced_cond = trace_function("while_loop", cond, carry, of_cond);
     of_condition = of_cond.out.size() == 1 ? of_cond.out[0] : 0;

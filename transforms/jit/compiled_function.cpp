@@ -64,7 +64,7 @@ Executable& CompiledFunction::executable_on(int device) {
   if (first && !has_accelerators()) return *first;
   const std::string platform = Device::of_id(device).platform();
   if (first && platform == platform_) return *first;
-  const LibraryUse use;  // before the lock: a process that is copied meanwhile would find it taken
+  const LibraryUse use;  // acquired before the lock, so that a fork never copies the lock while it is held
   const std::lock_guard lock(mutex_);
   Ref<Executable>& wanted = !owner_ || platform == platform_ ? owner_ : others_[platform];
   if (!wanted) {

@@ -134,7 +134,7 @@ void export_object(const detail::CompiledBase& compiled, const std::string& name
   detail::ObjectRequest request{symbol, {entry}, options.targets};
   if (options.gradient) request.entries.push_back(derivative_of(entry));
   const detail::Object object = f.executable().export_object(request);
-  // The two belong together: neither takes its place before both are whole.
+  // Both files are written completely before either is renamed to its place.
   detail::NewFile code("export_object", name + ".o", loc), header("export_object", name + ".h", loc);
   code.write(object.object), header.write(object.header);
   code.finish(), header.finish();

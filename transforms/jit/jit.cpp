@@ -52,7 +52,7 @@ struct Entry : RefCounted {
   Ref<const Structure> result;
   ShardedPrograms sharded;                                                    // of the function, on divided arguments
   std::vector<std::optional<weft::Placement>> in_placements, out_placements;  // empty where nothing is said
-  bool plain = false;                                                         // nothing is between its arguments and the executable
+  bool plain = false;                                                         // eligible for the fast path
 };
 
 std::vector<AxisFrame> axes_now() {
@@ -231,7 +231,7 @@ class Cache final : public JitCache {
   }
 
  private:
-  /// Why none of the traced programs serves the call; empty if there are none.
+  /// Explains why none of the traced programs matches the call; empty if there are none.
   std::string explain(const Entry& e, JitCall& c) {
     const Signature now{c.function().arguments(), e.avals, axes_of(e)};
     std::vector<Signature> before;
@@ -241,7 +241,7 @@ class Cache final : public JitCache {
     std::reverse(before.begin(), before.end());
     return before.empty() ? std::string() : explain_retracing(called(), before, now, c.loc);
   }
-  /// Once in the function's life: that it is traced for each value of an argument that is no array. Empty otherwise.
+  /// The warning, given once for the function, that it is traced for each value of a static argument. Empty otherwise.
   std::string warn(const Entry& e, JitCall& c) {
     const int most = recompiles_before_warning();
     if (warned_ || most < 0 || programs_.size() < static_cast<std::size_t>(most)) return {};

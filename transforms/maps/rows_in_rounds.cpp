@@ -56,7 +56,7 @@ Array tree_sum(Array x, SourceLoc loc) {
   return squeeze_axes(x, {0}, loc);
 }
 
-/// The same rows but for their sum in the first and zeros in the others: however these are summed, the result has the same bits.
+/// The same rows with their sum in the first one and zeros in the others: summing these in any order gives the same bits.
 Array summed_in_first(const Array& x, int dim, SourceLoc loc) {
   const std::int64_t rows = x.shape()[dim];
   const bool is_half = x.dtype() == float16 || x.dtype() == bfloat16;  // rounded once
@@ -99,7 +99,7 @@ std::int64_t first_row_at(const RowsInRounds& rows, std::int64_t position) {
   return position / rows.devices * rows.rows + std::min(position % rows.devices * rows.rounds, rows.rows);
 }
 
-/// One number of each device, here.
+/// The number that belongs to this device.
 Array here(const RowsInRounds& rows, std::int64_t (*number)(const RowsInRounds&, std::int64_t), const Array& position) {
   Array out = make_literal(number(rows, 0), int32);
   for (std::int64_t k = 1; k < rows.devices * rows.processes; ++k)

@@ -23,7 +23,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What shard_map and smap differ in: how specs come out of their options.
+/// The difference between shard_map and smap: how specs are made from their options.
 class SpecMaker : public RefCounted {
  public:
   virtual const char* name() const = 0;

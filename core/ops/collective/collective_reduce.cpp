@@ -59,8 +59,8 @@ Array multiplied(const Array& x, std::int64_t n, SourceLoc loc) {
   return x * scalar_like(x, static_cast<double>(n));
 }
 
-/// What the three reductions over axes share. Self::local reduces over dimensions of the operand, Self::repeated is the reduction of n
-/// equal values.
+/// The common base of the three reductions over axes. Self::local reduces over dimensions of the operand, Self::repeated is the reduction
+/// of n equal values.
 template <class Self>
 struct ReduceOverAxes : CollectiveOp<Self> {
   using Params = PsumParams;

@@ -48,7 +48,7 @@ void rename_own_axis(ShardMapParams& p, const std::string& from, const std::stri
     }
 }
 
-/// Names of axes of the maps around: all of their meshes', and those that they have.
+/// The axis names of enclosing maps: all axes of their meshes, and those over which they map.
 struct Around {
   std::vector<std::string> names, manual;
 };

@@ -27,7 +27,7 @@ std::vector<AxisFrame> frames_of(const ShardMapParams& p) {
   return list;
 }
 
-/// f() with the map's axes in scope: for rewriting bodies.
+/// Calls f() with the map's axes in scope, to rewrite bodies.
 template <class F>
 auto with_axes(const ShardMapParams& p, F&& f) {
   const Ref<Trace> trace = make_ref<Trace>("shard_map");
@@ -124,8 +124,8 @@ JvpResult ShardMap::jvp_call(const JvpContext& c) {
   return {{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n)}, spread(std::span(all).subspan(n), program.nonzero_out)};
 }
 
-// Residuals go from the one program to the other as the blocks of arrays that are sharded over all axes along their first dimension; a
-// scalar becomes a row of one. A residual that is an operand is just that operand.
+// Residuals are passed from one program to the other as arrays that are sharded over all axes along their first dimension; a scalar becomes
+// a row of one element. A residual that is an operand is passed as that operand.
 JvpResult ShardMap::linearize_call(const JvpContext& c) {
   const auto& p = c.get<Params>();
   const std::vector<bool> nonzero = have_value(c.tangents);
@@ -181,8 +181,8 @@ JvpResult ShardMap::linearize_call(const JvpContext& c) {
   return r;
 }
 
-// Without marks (check_vma off), the cotangent of a value that several devices hold alike is the sum of what they have of it. So a
-// replicated result's cotangent is dealt out in equal parts, and a replicated operand's is summed over the devices.
+// Without variance marks (check_vma off), the cotangent of a replicated value is the sum of the devices' cotangents. So a replicated
+// result's cotangent is divided equally among the devices, and a replicated operand's is summed over them.
 std::vector<Tangent> ShardMap::transpose(const TransposeContext& c) {
   const auto& p = c.get<Params>();
   std::vector<bool> linear;
@@ -263,7 +263,8 @@ BatchResult ShardMap::batch(const BatchContext& c) {
   for (std::size_t i = 0; i < program.out_dims.size(); ++i)
     if (program.out_dims[i] != kNotMapped)
       q.out_specs.specs[i] = with_dim(p.out_specs[i], program.out_dims[i], divided ? over : std::string());
-  // What the mapped values meet doesn't vary over the devices that now divide them: it is marked, so that its cotangent is summed there.
+  // Values that the mapped ones are combined with don't vary over the devices that now shard the mapped axis: they are marked by pvary, so
+  // that their cotangents are summed over these devices.
   if (divided && p.check_vma)
     q.jaxpr = with_axes(q, [&] {
       VaryingList in, out, wanted;
@@ -409,8 +410,8 @@ Array block_of(const Array& x, const PartitionSpec& spec, const MeshAxes& mesh, 
   return dynamic_slice(x, starts, block);
 }
 
-/// A map over axes of the mesh that the program around it runs on and leaves free: each device takes its block of the operands, which all
-/// have, and the results' blocks are gathered.
+/// A map over free axes of the mesh on which the enclosing program runs: each device slices its block of the replicated operands, and the
+/// blocks of the results are gathered.
 std::vector<Array> run_over_free_axes(const ShardMapParams& p, std::span<const Array> inputs, SourceLoc loc) {
   std::vector<Array> blocks;
   for (std::size_t i = 0; i < inputs.size(); ++i) blocks.push_back(block_of(inputs[i], p.in_specs[i], p.mesh, loc));

@@ -36,7 +36,7 @@ Array grouped_rows(const Array& x, std::int64_t heads, SourceLoc loc) {
   return reshape_to(x, split, loc);
 }
 
-/// Where a row sees a column, beside the scores (B, K, N / K, T, S); nothing where everywhere.
+/// The mask of visible columns, broadcastable to the scores (B, K, N / K, T, S); nothing if all are visible.
 std::vector<Array> visible(const AttentionForm& form, const AttentionOperands& o, SourceLoc loc) {
   std::vector<Array> all;
   const std::int64_t rows = o.q.shape()[1], columns = o.k.shape()[1];
@@ -73,11 +73,11 @@ std::vector<Array> forward_body(const AttentionForm& form, std::span<const Array
 Array column_of(const AttentionOperands& o, const Array& rows, SourceLoc loc) {
   return insert_axes(grouped_rows(rows, o.k.shape()[2], loc), {4}, loc);
 }
-/// The exponentials of the scores, out of the rows' highest ones.
+/// The exponentials of the scores minus the maxima of their rows.
 Array exponentials_of(const AttentionForm& form, const AttentionOperands& o, const Array& highest, SourceLoc loc) {
   return exp(scores_of(form, o, loc) - column_of(o, stop_gradient_of(highest, loc), loc));
 }
-/// 0 where the score is another one than q's and k's product.
+/// x where the score depends on q and k, 0 where it is masked.
 Array where_visible(const AttentionForm& form, const AttentionOperands& o, Array x, SourceLoc loc) {
   for (const Array& seen : visible(form, o, loc)) x = where(seen, x, scalar_like(x, 0));
   return x;
@@ -123,7 +123,7 @@ std::vector<Array> bind_with_body(std::string_view name, const AttentionForm& fo
   return bind_composite({attributes_of(form), program, std::string(name), 0}, in, loc);
 }
 
-/// From how many bytes of scores on the derivative computes them again: what it saves in memory costs up to twice the time.
+/// The size of the scores, in bytes, from which the derivative recomputes them: this saves memory and takes up to twice the time.
 double recomputed_bytes() {
   constexpr std::int64_t kDefault = 512;
   return 1e6 * static_cast<double>(integer_in_environment("WEFT_ATTENTION_KEPT_MB").value_or(kDefault));

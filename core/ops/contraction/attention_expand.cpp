@@ -199,7 +199,7 @@ Array unblocked(const Array& x, const Blocks& n, std::int64_t blocks, int along,
   return slice_axis(reshape_to(permute(reshape_to(x, split, {}), order, {}), whole, {}), along, 0, size, {});
 }
 
-/// Nothing where the body serves as well.
+/// Nothing if the composite's body is as good.
 std::optional<AttentionForm> form_of(const CompositeParams& p, std::span<const Aval> in) {
   const std::optional<AttentionForm> form = attention_form(p, in);
   return form && score_bytes(in) >= kLongAttention ? form : std::nullopt;
@@ -232,7 +232,7 @@ std::optional<Jaxpr> expand_attention(const CompositeParams& p, std::span<const 
                      const Array column = c[0] * index(n.column_block);
                      const Array s = o.scores(rows, o.column_part(o.k, b, column), b, row, column);
                      const Array highest = maximum(c[1], max(s, 4, keepdims));
-                     // Where all are -inf so far, nothing may be subtracted.
+                     // If all scores are -inf so far, subtracting the maximum would give NaN.
                      const Array base = where(highest == lowest, zero, highest), weights = exp(s - base), factor = exp(c[1] - base);
                      return std::vector<Array>{highest, c[2] * factor + sum(weights, 4, keepdims),
                                                c[3] * factor + o.over_columns(weights, o.column_part(o.v, b, column))};
@@ -274,7 +274,7 @@ std::optional<Jaxpr> expand_attention_gradient(const CompositeParams& p, std::sp
         const Array s = o.scores(q, k, b, row, column);
         const auto beside = [&](const Array& x) { return insert_axes(o.row_part(x, b, row), {4}, {}); };
         Array weights = exp(s - beside(highest)) * (number(s, 1) / beside(total));
-        // Rows behind the last one have no share.
+        // Padding rows must not contribute.
         if (n.padded_rows() != n.rows)
           weights = where(row + iota_array(int32, {1, 1, 1, n.row_block, 1}, 3, {}) < index(n.rows), weights, zero);
         Array d_scores = weights * (o.products(ct, v) - beside(sums));

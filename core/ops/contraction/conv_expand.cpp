@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kMostPieces = 64;
 
-/// Axis `axis` becomes two: under window `at` the element at * stride + k * dilation.
+/// Splits an axis into (window position, tap): element (at, k) is the one at * stride + k * dilation.
 Array windowed(const Array& x, int axis, std::int64_t positions, const WindowDim& w) {
   const Shape indices{positions, w.window, 1};
   Array at = iota_array(int32, indices, 0, {}), k = iota_array(int32, indices, 1, {});
@@ -32,7 +32,7 @@ Array windowed(const Array& x, int axis, std::int64_t positions, const WindowDim
   return bind_one<Gather>(p, {x, at + k}, {});
 }
 
-/// The operand with its padding and holes in it, and the convolution that has none.
+/// The operand with padding and dilation applied, and the convolution without them.
 std::pair<ConvParams, Array> with_padding(ConvParams p, const Array& lhs, const Array& rhs) {
   PaddingConfig padding(static_cast<std::size_t>(lhs.ndim()));
   const std::vector<WindowDim> windows = conv_windows(p, lhs.shape(), rhs.shape());
@@ -44,7 +44,7 @@ std::pair<ConvParams, Array> with_padding(ConvParams p, const Array& lhs, const 
   return {p, pad_with(lhs, scalar_like(lhs, 0), padding, {})};
 }
 
-/// A product of the kernel and of the windows, laid out as a matrix. Without padding.
+/// The convolution, without padding, as a matmul of the kernel and the matrix of windows (im2col).
 Array by_product(const ConvParams& p, const Array& lhs, const Array& rhs) {
   const auto& [l, r, o] = p.dimension_numbers;
   const std::vector<WindowDim> windows = conv_windows(p, lhs.shape(), rhs.shape());

@@ -69,7 +69,7 @@ std::vector<Aval> result_types(const Lanes& lanes, const TypeList& of_one) {
   return out;
 }
 
-/// Fails unless the lanes are those of the operands: a text may say anything of them.
+/// Checks the lanes against the operands, since a program read from text may be wrong.
 void check_lanes(const OpContext& c, const Lanes& lanes) {
   const std::size_t rank = lanes.sizes.size();
   if (lanes.names.size() != rank || (rank > 0 && lanes.mapped.size() != c.in.size()))
@@ -118,7 +118,7 @@ void for_each_lane(const Lanes& lanes, std::span<const HostTensor> in, F&& f) {
       operands.push_back(make_concrete(aval, in[i].as<const std::byte>() + row * aval.bytes()));
     }
     const LaneLabel scope(lanes, lane);
-    // What a callback has set is not what the rest is computed with.
+    // Restores the thread's settings after a callback, which may have changed them.
     struct Restored {
       ~Restored() { restore_standard_floats(); }
     } restored;

@@ -91,7 +91,7 @@ struct Loop {
   Array slice_of_step(const Array& step) const { return reverse ? number(length - 1) - step : step; }
 };
 
-/// What the derivative knows of a loop that has run: the states that were kept of it, and what its body reads.
+/// The residuals of a loop: the states that were kept, and the values that its body reads.
 struct Ran {
   Array steps;  ///< how many there were
   KeptStates kept;
@@ -272,7 +272,7 @@ Backwards step_back(const Loop& l, const Array& is_made, const Ran& ran, const A
   return {{carry.begin(), carry.end()}, {consts.begin(), consts.end()}, {xs.begin(), xs.end()}};
 }
 
-// Each iteration goes on from the newest state to the next one to keep, or to the last step that is left, which it makes backwards.
+// Each iteration advances from the newest state to the next one to be kept, or to the last remaining step, which it then reverses.
 Arrays reverse_cotangents(const Loop& l, const Mask& given, std::span<const Array> args) {
   Reader from(args);
   const Ran ran = Ran::read(from, l);
@@ -285,7 +285,7 @@ Arrays reverse_cotangents(const Loop& l, const Mask& given, std::span<const Arra
     (i < l.consts ? const_cts : x_cts).push_back(zeros_of(i < l.consts ? aval : stacked(aval, l.length), l.loc));
   }
   const Array may_be_kept = states_of(l.checkpoints, ran.steps, l.at_most);
-  // The newest state is handed on beside the buffers, which a step then only writes to: in place.
+  // The newest state is carried beside the buffers, so that a step only writes to the buffers, in place.
   const auto newest_of = [&](const Arrays& states, const Array& count, const Array& slots) {
     return rows(states, element_at(slots, maximum(count - number(1), number(0)), l.loc), l.loc);
   };

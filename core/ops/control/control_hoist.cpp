@@ -21,7 +21,7 @@ std::optional<HoistedEqn> hoist_scan(const Eqn& e) {
   return HoistedEqn{std::move(part->before), std::move(part->before_inputs), make_params(std::move(q)), consts};
 }
 
-// The condition stays as it is: what it computes is mostly a comparison. A loop without steps computes more than it would have.
+// The condition is not hoisted from, as it is usually a comparison. (A loop without steps then computes the hoisted values for nothing.)
 std::optional<HoistedEqn> hoist_while(const Eqn& e) {
   const auto& p = params_as<While::Params>(*e.params);
   const auto cond_consts = static_cast<std::size_t>(p.cond_nconsts), consts = static_cast<std::size_t>(p.body_nconsts);

@@ -1,6 +1,6 @@
-// Rules that remove from cond, while and scan what nobody reads: results, carries, operands, and the equations behind them, such as
-// residuals that a derivative doesn't use. Carries that never change become constants of the loop; results that are an operand, or equal
-// to another result, are that.
+// Rules that remove unused parts of cond, while and scan: results, carries, operands, and the equations behind them, such as residuals that
+// a derivative doesn't use. Carries that never change become constants of the loop; results that are an operand, or equal to another
+// result, are that.
 #include <algorithm>
 
 #include "weft/core/ir/liveness.h"
@@ -83,7 +83,7 @@ std::optional<PrunedEqn> prune_scan(const PruneContext& c) {
     r.results[k] = {From::result, static_cast<std::size_t>(same - r.outputs.begin())};
     if (same == r.outputs.end()) r.outputs.push_back(k);
   }
-  // What is handed on without change is not read by the body.
+  // A carry that the body returns unchanged is not read by it.
   set = pruned_live_set_of(p.jaxpr, mask(d.outputs.size(), r.outputs));
   const auto add_if_read = [&](std::vector<std::size_t>& to, std::size_t i) {
     if (set.input(p.jaxpr, i)) to.push_back(i);

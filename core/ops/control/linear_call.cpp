@@ -30,7 +30,7 @@ struct LinearCall {
     return out;
   }
 
-  /// In the linear operands alone it is its own derivative.
+  /// With tangents of its linear operands only, it is its own derivative.
   static JvpResult jvp_call(const JvpContext& c) {
     return linear_only(c) ? itself(c) : jvp_of_call(c, c.get<Params>().call_jaxpr, bind_closed_call);
   }

@@ -114,7 +114,7 @@ struct Name {
 };
 const Rule<IdentityTransform, Name> name_is_identity([] {});
 
-/// The names that checkpoint_name gives a program's values; also to what goes into it.
+/// The names that checkpoint_name gives to a program's values, and to its operands.
 std::multimap<Var, std::string> named_values(const JaxprData& d) {
   std::multimap<Var, std::string> names;
   for (const Eqn& e : d.eqns) {
@@ -252,7 +252,7 @@ const PruneRule<Remat> remat_prune([](const PruneContext& c) {
 });
 const TextRule<Remat> remat_text([] { return TextTraits{.ignored = kRematIgnored}; });
 
-// Merged with the values that it is to compute again it would keep them alive.
+// Sharing equations with the primal computation (CSE) would keep its values alive instead of recomputing them.
 const CallRule<Remat> remat_traits([] {
   return CallTraits{.stays_apart = [](const ParamsBase& p) {
     const auto& q = params_as<RematParams>(p);

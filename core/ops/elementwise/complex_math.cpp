@@ -15,7 +15,7 @@ V number(KernelBuilder& b, V like, double value) { return b.constant(like.dtype,
 V infinity(KernelBuilder& b, V like) { return number(b, like, std::numeric_limits<double>::infinity()); }
 V is_zero(KernelBuilder& b, V x) { return b.eq(x, number(b, x, 0)); }
 V is_infinite(KernelBuilder& b, V x) { return b.eq(b.abs(x), infinity(b, x)); }
-/// Of the sign of x.
+/// 1 with the sign of x.
 V signed_one(KernelBuilder& b, V x) { return b.copysign(number(b, x, 1), x); }
 
 /// exp(x), sinh(x) and cosh(x) are the function of `x` times `scale`, which is not 1 where exp(|x|) overflows: its product with a sine need

@@ -121,7 +121,7 @@ struct Cbrt : Unary<Cbrt> {
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::cbrt, x); }
 };
 
-/// By squaring; `one` and `multiply` say what is multiplied.
+/// A power by repeated squaring, for any monoid given by `one` and `multiply`.
 template <class T, class Multiply>
 T power_by_squaring(T base, std::uint64_t exponent, T one, Multiply&& multiply) {
   bool started = false;
@@ -331,7 +331,7 @@ Array hypot(Arg x, Arg y) {
     throw DTypeError("hypot: is not defined for " + to_string(a.aval()) + "; its operands are real arrays", effective_loc(x.where()));
   const Array u = abs(a), v = abs(b), large = maximum(u, v);
   const Array infinite = isinf(u) | isinf(v), zero = large == 0;
-  // What the operands are scaled by is not part of the derivative, which would be wrong from the second on where they are equally large.
+  // The scale is not differentiated: its derivative would make second and higher derivatives wrong where both operands are equally large.
   const Array odd = zero | infinite, scale = detail::stop_gradient_of(where(odd, 1, large));
   const Array size = scale * sqrt(where(odd, 1, square(u / scale) + square(v / scale)));
   return where(infinite, std::numeric_limits<double>::infinity(), where(zero, large, size));

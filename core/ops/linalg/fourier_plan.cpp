@@ -20,7 +20,7 @@ CBlock<Complex> unit_roots(std::int64_t n) {
   }
   return roots;
 }
-// std::complex's own product looks for infinities.
+// Complex multiplication without std::complex's checks for infinities.
 Complex product(Complex a, Complex b) { return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()}; }
 
 constexpr std::int64_t kLargestFactor = 61;

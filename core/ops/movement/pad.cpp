@@ -12,7 +12,7 @@
 namespace weft::detail {
 namespace {
 
-/// The size behind padding; nothing where no array is so large.
+/// The size after padding; nothing if it exceeds the largest size of an array.
 std::optional<std::int64_t> padded_size(std::int64_t n, const PadDim& p) {
   using Wide = __int128;
   const Wide size = Wide{p.low} + p.high + n + Wide{std::max<std::int64_t>(n - 1, 0)} * p.interior;
@@ -20,7 +20,7 @@ std::optional<std::int64_t> padded_size(std::int64_t n, const PadDim& p) {
                                                          : std::optional(static_cast<std::int64_t>(std::max<Wide>(size, -1)));
 }
 
-/// What pad puts where the operand's elements are taken from: the cotangent of the operand.
+/// The cotangent of the operand: the elements of the result's cotangent at the operand's positions.
 Array unpad(const Array& ct, const Shape& shape, const PaddingConfig& config, SourceLoc loc) {
   PaddingConfig cut_off;  // elements that a negative width removed have no cotangent
   std::vector<std::int64_t> start, limit, strides;

@@ -70,7 +70,7 @@ struct ReduceWindowSum : ReduceWindow<ReduceWindowSum, Combiner::sum> {
   static constexpr std::string_view name = "reduce_window_sum", doc = "Sums over sliding windows.";
   static constexpr const char* accepts = "convert to a number type first";
   static std::vector<Tangent> jvp(const JvpContext& c) { return {reduce_window_sum(*c.tangents[0], c.get<Params>(), c.loc)}; }
-  /// The cotangent with holes where the stride leaves them, summed over windows of the same size (jax's _reduce_window_sum_transpose_rule).
+  /// The cotangent, dilated by the stride, summed over windows of the same size (jax's _reduce_window_sum_transpose_rule).
   static std::vector<Tangent> transpose(const TransposeContext& c) {
     if (!c.cotangents[0]) return {Tangent()};
     const Params& p = c.get<Params>();

@@ -98,7 +98,7 @@ struct SelectAndGatherAdd : SelectAndAdd<SelectAndGatherAdd> {
     const Params& p = c.get<Params>();
     if (std::any_of(p.window_dilation.begin(), p.window_dilation.end(), [](std::int64_t d) { return d != 1; }))
       throw TracerError("reduce_window: maxima and minima over dilated windows have no reverse derivative; use jvp", c.loc);
-    // The holes are filled with what is never chosen.
+    // Dilation holes are filled with a value that is never selected.
     Array x = c.in[1].known();
     PaddingConfig holes;
     for (std::int64_t d : p.base_dilation) holes.push_back({0, 0, d - 1});

@@ -12,8 +12,8 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kMostTaps = 16;     // that are reduced at once
-constexpr std::int64_t kMostRivals = 64;   // among which is chosen
+constexpr std::int64_t kMostTaps = 16;     // windows of up to this many taps are reduced at once
+constexpr std::int64_t kMostRivals = 64;   // the largest window in which an extremum is selected
 constexpr std::int64_t kMostShared = 32;   // windows that share an element
 constexpr std::int64_t kTapsOfAPiece = 8;  // of large windows
 
@@ -132,7 +132,7 @@ Array reduced(const Array& x, const std::vector<WindowDim>& windows, Combiner c)
 }
 
 /// Goes through the taps, the first one included, and calls `take(wins)` for each: where that holds, the tap is its window's choice among
-/// those so far. In the padding nothing is chosen.
+/// those so far. Padding is never selected.
 template <class Take>
 void choose(const Array& x, const std::vector<WindowDim>& windows, SelectPrim select, const Take& take) {
   const Array no = make_literal(Number(0), bool_), yes = fill_shape(make_literal(Number(1), bool_), x.shape(), {});
