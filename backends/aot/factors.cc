@@ -145,10 +145,10 @@ std::int32_t weft_aot_qr(const void* data, void* const* arrays) {
     for (std::int64_t i = 0; i < plan.count; ++i) {
       std::memcpy(a.data(), static_cast<const T*>(arrays[0]) + i * m * n, static_cast<std::size_t>(m * n) * sizeof(T));
       factor_by_reflections(a.data(), m, n, taus.data(), sums.data());
-      T* const r = static_cast<T*>(arrays[2]) + i * columns * n;
+      T* const r = static_cast<T*>(arrays[plan.last ? 1 : 2]) + i * columns * n;
       for (std::int64_t row = 0; row < columns; ++row)
         for (std::int64_t c = 0; c < n; ++c) r[row * n + c] = row <= c && row < m ? a[row * n + c] : T(0);
-      unitary_factor(a.data(), m, n, taus.data(), columns, static_cast<T*>(arrays[1]) + i * m * columns, sums.data());
+      if (!plan.last) unitary_factor(a.data(), m, n, taus.data(), columns, static_cast<T*>(arrays[1]) + i * m * columns, sums.data());
     }
     return WEFT_AOT_OK;
   });

@@ -51,7 +51,7 @@ struct FactorPlan {
   std::int32_t rows, columns;
   std::int32_t full;  ///< of qr and svd: square factors
   std::int32_t flag;  ///< of eigh: the lower triangle is read; of svd: with vectors
-  std::int32_t unused;
+  std::int32_t last;  ///< of qr and eigh: the last result, r or the values, is the only one
 };
 
 /// Triangular systems: `count` matrices n x n and right-hand sides rows x columns.

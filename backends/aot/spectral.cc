@@ -251,11 +251,11 @@ std::int32_t weft_aot_eigh(const void* data, void* const* arrays) {
   return with_element(plan.element, [&]<class T>() -> std::int32_t {
     using R = Real<T>;
     CBlock<R> e(n);
-    CBlock<T> taus(n), work(3 * n);
-    if (!e || !taus || !work) return WEFT_AOT_NO_MEMORY;
+    CBlock<T> taus(n), work(3 * n), copy(plan.last ? size : 0);
+    if (!e || !taus || !work || !copy) return WEFT_AOT_NO_MEMORY;
     for (std::int64_t i = 0; i < plan.count; ++i) {
-      T* const vectors = static_cast<T*>(arrays[1]) + i * size;
-      R* const values = static_cast<R*>(arrays[2]) + i * n;
+      T* const vectors = plan.last ? copy.data() : static_cast<T*>(arrays[1]) + i * size;
+      R* const values = static_cast<R*>(arrays[plan.last ? 1 : 2]) + i * n;
       std::memcpy(vectors, static_cast<const T*>(arrays[0]) + i * size, static_cast<std::size_t>(size) * sizeof(T));
       if (!eigh(vectors, n, plan.flag != 0, values, e.data(), taus.data(), work.data())) fill_nan(vectors, size), fill_nan(values, n);
     }

@@ -142,28 +142,29 @@ bool all_finite(const T* a, std::size_t count) {
 
 // What LAPACK sees is conj(a): the same values, and the vectors' conjugates.
 template <class T>
-bool eigh(T* a, int n, bool lower, Real<T>* values) {
+bool eigh(T* a, int n, bool lower, bool vectors, Real<T>* values) {
   const LibraryUse use;
   use_one_blas_thread();
   if (n == 0) return true;
   if (!all_finite(a, area(n, n))) return false;
-  const char triangle = lower ? 'U' : 'L';
-  const lapack_int size = n, integers = 3 + 5 * size, reals = 1 + 5 * size + 2 * size * size;
+  const char triangle = lower ? 'U' : 'L', job = vectors ? 'V' : 'N';
+  const lapack_int size = n, integers = vectors ? 3 + 5 * size : 1, reals = vectors ? 1 + 5 * size + 2 * size * size : size;
   const Scratch<lapack_int> counts(integers);
   const Scratch<Real<T>> real_work(is_complex<T> ? reals : 1);
   const auto routine = [&](T* work, lapack_int length) {
     const bool asks = length < 0;
     if constexpr (is_complex<T>)
-      return Routines<T>::syevd(LAPACK_COL_MAJOR, 'V', triangle, n, a, n, values, work, length, real_work.get(), asks ? -1 : reals,
+      return Routines<T>::syevd(LAPACK_COL_MAJOR, job, triangle, n, a, n, values, work, length, real_work.get(), asks ? -1 : reals,
                                 counts.get(), asks ? -1 : integers);
     else
-      return Routines<T>::syevd(LAPACK_COL_MAJOR, 'V', triangle, n, a, n, values, work, length, counts.get(), asks ? -1 : integers);
+      return Routines<T>::syevd(LAPACK_COL_MAJOR, job, triangle, n, a, n, values, work, length, counts.get(), asks ? -1 : integers);
   };
-  const lapack_int length = work_length<T>({n, triangle, 0}, [&](T* first) { return routine(first, -1); });
+  const lapack_int length = work_length<T>({n, triangle, job}, [&](T* first) { return routine(first, -1); });
   const Scratch<T> work(length);
   if (!succeeded(routine(work.get(), length))) return false;
-  const std::vector<T> vectors(a, a + area(n, n));
-  transpose(vectors.data(), n, n, a);
+  if (!vectors) return true;
+  const std::vector<T> by_columns(a, a + area(n, n));
+  transpose(by_columns.data(), n, n, a);
   if constexpr (is_complex<T>)
     for (std::size_t i = 0; i < area(n, n); ++i) a[i] = std::conj(a[i]);
   return true;
@@ -199,7 +200,7 @@ bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
   const LibraryUse use;
   use_one_blas_thread();
   const int k = std::min(m, n);
-  std::vector<T> factors(area(m, std::max(n, columns))), taus(static_cast<std::size_t>(std::max(k, 1)));
+  std::vector<T> factors(area(m, q ? std::max(n, columns) : n)), taus(static_cast<std::size_t>(std::max(k, 1)));
   transpose(a, m, n, factors.data());
   const auto factor = [&](T* work, lapack_int length) {
     return Routines<T>::geqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, taus.data(), work, length);
@@ -207,13 +208,19 @@ bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
   const auto form = [&](T* work, lapack_int length) {
     return Routines<T>::orgqr(LAPACK_COL_MAJOR, m, columns, k, factors.data(), m, taus.data(), work, length);
   };
-  const lapack_int length = std::max(work_length<T>({m, n, columns}, [&](T* first) { return factor(first, -1); }),
-                                     work_length<T>({m, n, columns}, [&](T* first) { return form(first, -1); }));
+  const lapack_int length = work_length<T>({m, n, q ? columns : -1}, [&](T* first) {
+    if (const lapack_int failed = factor(first, -1); failed != 0 || !q) return failed;
+    const T of_factor = *first;
+    const lapack_int failed = form(first, -1);
+    if (std::real(of_factor) > std::real(*first)) *first = of_factor;
+    return failed;
+  });
   const Scratch<T> work(length);
   if (k > 0 && !succeeded(factor(work.get(), length))) return false;
   for (int i = 0; i < columns; ++i)
     for (int j = 0; j < n; ++j)
       r[area(i, n) + static_cast<std::size_t>(j)] = i <= j ? factors[area(j, m) + static_cast<std::size_t>(i)] : T(0);
+  if (!q) return true;
   if (columns > 0 && !succeeded(form(work.get(), length))) return false;
   transpose(factors.data(), columns, m, q);
   return true;
@@ -222,25 +229,25 @@ bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
 template bool cholesky(float*, int);
 template bool lu(float*, int, int, std::int32_t*);
 template void triangular_solve(const float*, float*, int, int, TriangularForm);
-template bool eigh(float*, int, bool, Real<float>*);
+template bool eigh(float*, int, bool, bool, Real<float>*);
 template bool svd(float*, int, int, bool, bool, Real<float>*, float*, float*);
 template bool qr(const float*, int, int, int, float*, float*);
 template bool cholesky(double*, int);
 template bool lu(double*, int, int, std::int32_t*);
 template void triangular_solve(const double*, double*, int, int, TriangularForm);
-template bool eigh(double*, int, bool, Real<double>*);
+template bool eigh(double*, int, bool, bool, Real<double>*);
 template bool svd(double*, int, int, bool, bool, Real<double>*, double*, double*);
 template bool qr(const double*, int, int, int, double*, double*);
 template bool cholesky(std::complex<float>*, int);
 template bool lu(std::complex<float>*, int, int, std::int32_t*);
 template void triangular_solve(const std::complex<float>*, std::complex<float>*, int, int, TriangularForm);
-template bool eigh(std::complex<float>*, int, bool, Real<std::complex<float>>*);
+template bool eigh(std::complex<float>*, int, bool, bool, Real<std::complex<float>>*);
 template bool svd(std::complex<float>*, int, int, bool, bool, Real<std::complex<float>>*, std::complex<float>*, std::complex<float>*);
 template bool qr(const std::complex<float>*, int, int, int, std::complex<float>*, std::complex<float>*);
 template bool cholesky(std::complex<double>*, int);
 template bool lu(std::complex<double>*, int, int, std::int32_t*);
 template void triangular_solve(const std::complex<double>*, std::complex<double>*, int, int, TriangularForm);
-template bool eigh(std::complex<double>*, int, bool, Real<std::complex<double>>*);
+template bool eigh(std::complex<double>*, int, bool, bool, Real<std::complex<double>>*);
 template bool svd(std::complex<double>*, int, int, bool, bool, Real<std::complex<double>>*, std::complex<double>*, std::complex<double>*);
 template bool qr(const std::complex<double>*, int, int, int, std::complex<double>*, std::complex<double>*);
 

@@ -66,10 +66,11 @@ std::vector<Array> qr(const Array& x, const QrParams& p) {
   const Matrices3 batch(x.aval());
   const std::int64_t m = x.shape()[x.ndim() - 2], n = x.shape().back(), columns = p.full_matrices ? m : std::min(m, n);
   const std::vector<Array> r = call({.routine = "geqrf"}, {transposed(batch.flat(x))});
+  const Array upper = triu(slice_axis(transposed(r[0]), 1, 0, columns, {}));
+  if (p.only_r) return {batch.back(upper)};
   Array reflectors = slice_axis(r[0], 1, 0, std::min(n, columns), {});
   if (columns > n) reflectors = pad_with(reflectors, scalar_like(reflectors, 0), {{}, {0, columns - n, 0}, {}}, {});
   const std::vector<Array> q = call({.routine = "orgqr"}, {reflectors, r[1]});
-  const Array upper = triu(slice_axis(transposed(r[0]), 1, 0, columns, {}));
   return {batch.back(transposed(q[0])), batch.back(upper)};
 }
 
@@ -85,7 +86,9 @@ std::vector<Array> eigh(const Array& x, const EighParams& p) {
   // Seen is a's conjugate: the values are the same, the vectors conjugated.
   const std::vector<Array> r = call({.routine = "syevd", .upper = p.lower}, {zeroed(a, infinite)});
   const Array bad = infinite | (r[2] != scalar_like(r[2], 0));
-  return {m.back(spoiled(conjugate(transposed(r[0])), bad)), m.back(spoiled(r[1], bad))};
+  const Array values = m.back(spoiled(r[1], bad));
+  if (p.only_values) return {values};
+  return {m.back(spoiled(conjugate(transposed(r[0])), bad)), values};
 }
 
 std::vector<Array> svd(const Array& x, const SvdParams& p) {

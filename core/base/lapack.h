@@ -37,16 +37,17 @@ struct TriangularForm {
 template <class T>
 void triangular_solve(const T* a, T* b, int m, int n, TriangularForm form);
 
-/// a (n x n, Hermitian, read in the lower or upper triangle) becomes its eigenvectors, one a column; the values are ascending.
+/// a (n x n, Hermitian, read in the lower or upper triangle) becomes its eigenvectors, one a column, or is destroyed where they are not
+/// wanted; the values are ascending.
 template <class T>
-bool eigh(T* a, int n, bool lower, Real<T>* values);
+bool eigh(T* a, int n, bool lower, bool vectors, Real<T>* values);
 
 /// The singular values of a (m x n, destroyed), descending. Without vectors, u and vh are not touched; else u has min(m, n) columns and vh
 /// as many rows, or m and n if `full`.
 template <class T>
 bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh);
 
-/// Of a (m x n): q is m x columns, columns = min(m, n) or m, and r is columns x n, upper triangular.
+/// Of a (m x n): q is m x columns, columns = min(m, n) or m, and r is columns x n, upper triangular. Null for q: not wanted.
 template <class T>
 bool qr(const T* a, int m, int n, int columns, T* q, T* r);
 

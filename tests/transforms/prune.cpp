@@ -1,7 +1,11 @@
 // What removing unused equations leaves of loops, branches and calls: only what the results depend on, with the same results.
+#include <functional>
+
 #include "checks.h"
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/frontends/stablehlo/stablehlo.h"
+#include "weft/frontends/stablehlo/write.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -144,7 +148,12 @@ TEST_CASE("what is the same in each step of a loop is computed once, before it")
   };
   const auto nested = [](Array w, Array x) {
     return fori_loop(
-        0, 3, [&](Array, Array c) { return fori_loop(0, 2, [&](Array, Array d) { return sin(matmul(matmul(w, w), d)); }, c); }, x);
+        0, 3,
+        [&](Array, Array c) {
+          return fori_loop(
+              0, 2, [&](Array, Array d) { return sin(matmul(matmul(w, w), d)); }, c);
+        },
+        x);
   };
   const auto products_before_the_loop = [](const std::string& text) {
     const std::size_t loop = std::min(text.find("scan["), text.find("while["));
@@ -165,7 +174,10 @@ TEST_CASE("what is the same in each step of a loop is computed once, before it")
 TEST_CASE("what is cheap where it is read, or larger than what it is made of, stays in the loop") {
   const auto f = [](Array x, Array start) {
     return fori_loop(
-        0, 3, [&](Array, Array c) { return c + broadcast_to(sum(c) * 2.f, {64}) + ravel(broadcast_to(reshape(x, {1, 8}), {8, 8})); },
+        0, 3,
+        [&](Array, Array c) {
+          return c + broadcast_to(sum(c) * 2.f, {64}) + ravel(broadcast_to(reshape(x, {1, 8}), {8, 8}));
+        },
         start);
   };
   const Array x = ones(8), start = ones(64);
@@ -187,4 +199,48 @@ TEST_CASE("a cond whose results are all operands goes away, with what only its i
   const auto f = [=](Array p, Array x) { return 2.f * cond(p > 0, first, second, x).first; };
   CHECK(array_equal(jit(f)(one, x4), x4 * 2.f));
   CHECK(array_equal(vmap(jit(f))(x4, x4), x4 * 2.f));
+}
+
+TEST_CASE("factorisations of which one factor is read don't compute the other one") {
+  struct Case {
+    const char* mark;
+    std::function<Array(const Array&)> of;
+    bool is_square;
+  };
+  const std::vector<Case> cases{
+      {"only_r=True", [](const Array& x) { return linalg::qr(x).r; }, false},
+      {"only_r=True", [](const Array& x) { return linalg::qr(x, {.full_matrices = true}).r; }, false},
+      {"only_values=True", [](const Array& x) { return linalg::eigvalsh(x); }, true},
+  };
+  for (const Case& c : cases)
+    for (const DType t : {float32, float64, complex64, complex128})
+      for (const Shape& s : {Shape{3, 3}, Shape{40, 40}, Shape{4, 13, 13}, Shape{20, 9}, Shape{2, 9, 20}, Shape{0, 3, 3}, Shape{3, 0}}) {
+        if (c.is_square && s[-1] != s[-2]) continue;
+        CAPTURE(c.mark);
+        CAPTURE(t.name());
+        CAPTURE(fmt::format("{}", s));
+        const Array x = random::normal(random::key(3), s, t);
+        const auto f = [&](const Array& a) { return c.of(a); };
+        const Jaxpr whole = make_jaxpr(f)(x), part = detail::dce_program(whole);
+        CHECK_FALSE(contains(whole.to_string(), c.mark));
+        CHECK(contains(part.to_string(), c.mark));
+        CHECK(parse(part.to_string()) == part);
+        part.check();
+        const auto evaluated = [&](const Jaxpr& j) {
+          return [&j](const Array& a) { return detail::eval_jaxpr(j, std::vector<Array>{a})[0]; };
+        };
+        const auto near = [&](const Array& a, const Array& b) { CHECK(allclose(a, b, {.rtol = 1e-3, .atol = 1e-3}).item<bool>()); };
+        const Array one = evaluated(whole)(x);
+        near(evaluated(part)(x), one);
+        near(jit(f)(x), one);
+        near(vmap(evaluated(part))(stack({x, 2 * x}))[1], evaluated(whole)(2 * x));
+        if (s.num_elements() == 0 || (s[-1] < 4 && s[-2] < 4)) continue;
+        // Exported, as JAX's routines.
+
+        near(detail::eval_jaxpr(parse_stablehlo(to_stablehlo(part)), std::vector<Array>{x})[0], one);
+        // The derivative reads both factors again.
+        if (contains(c.mark, "only_r") && s[-2] != s[-1]) continue;
+        const Array d = cos(x);
+        near(jvp(evaluated(part), std::tuple{x}, std::tuple{d}).second, jvp(evaluated(whole), std::tuple{x}, std::tuple{d}).second);
+      }
 }

@@ -96,8 +96,9 @@ struct QrElements {
   Elements q, r;
 };
 
-/// By Householder's reflections, with the signs of LAPACK's geqr2 and org2r: each is 1 - tau v v^T, v 1 in front. `columns`: of q.
-QrElements qr_elements(Dag& dag, Elements a, std::size_t rows, std::size_t n, std::size_t columns) {
+/// By Householder's reflections, with the signs of LAPACK's geqr2 and org2r: each is 1 - tau v v^T, v 1 in front. `columns`: of q,
+/// which is formed where it is wanted.
+QrElements qr_elements(Dag& dag, Elements a, std::size_t rows, std::size_t n, std::size_t columns, bool wants_q) {
   const KernelValue zero = dag.constant(a[0].dtype, 0), one = dag.constant(a[0].dtype, 1);
   const auto at = [&](std::size_t i, std::size_t k) -> KernelValue& { return a[i * n + k]; };
   // A reflection of the last row alone is the identity.
@@ -130,6 +131,9 @@ QrElements qr_elements(Dag& dag, Elements a, std::size_t rows, std::size_t n, st
     }
   }
   QrElements f;
+  for (std::size_t i = 0; i < columns; ++i)
+    for (std::size_t c = 0; c < n; ++c) f.r.push_back(i <= c ? at(i, c) : zero);
+  if (!wants_q) return f;
   f.q.assign(rows * columns, zero);
   const auto q = [&](std::size_t i, std::size_t c) -> KernelValue& { return f.q[i * columns + c]; };
   for (std::size_t c = 0; c < columns; ++c) q(c, c) = one;
@@ -144,14 +148,14 @@ QrElements qr_elements(Dag& dag, Elements a, std::size_t rows, std::size_t n, st
     q(k, k) = dag.sub(one, taus[k]);
     for (std::size_t i = k + 1; i < rows; ++i) q(i, k) = dag.neg(dag.mul(taus[k], at(i, k)));
   }
-  for (std::size_t i = 0; i < columns; ++i)
-    for (std::size_t c = 0; c < n; ++c) f.r.push_back(i <= c ? at(i, c) : zero);
   return f;
 }
 
 const RuleOf<MatrixElementRules> qr_rule(qr_primitive(), [](Dag& dag, const ParamsBase& params, std::span<const MatrixElements> in) {
   const std::size_t rows = in[0].rows, n = in[0].columns;
-  QrElements f = qr_elements(dag, in[0].elements, rows, n, params_as<QrParams>(params).full_matrices ? rows : std::min(rows, n));
+  const auto& p = params_as<QrParams>(params);
+  QrElements f = qr_elements(dag, in[0].elements, rows, n, p.full_matrices ? rows : std::min(rows, n), !p.only_r);
+  if (p.only_r) return std::vector<Elements>{std::move(f.r)};
   return std::vector<Elements>{std::move(f.q), std::move(f.r)};
 });
 const RuleOf<MatrixElementRules> lu_rule(lu_primitive(), [](Dag& dag, const ParamsBase&, std::span<const MatrixElements> in) {

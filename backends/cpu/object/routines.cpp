@@ -102,16 +102,17 @@ const RuleOf<ObjectRoutineRules> fft_along_routine(
     });
 
 /// Nothing where a size is too large.
-std::optional<aot::FactorPlan> factor_plan(const Aval& a, bool full, bool flag) {
+std::optional<aot::FactorPlan> factor_plan(const Aval& a, bool full, bool flag, bool last) {
   const std::int64_t rows = a.shape[a.ndim() - 2], columns = a.shape.back();
   if (std::max(rows, columns) > std::numeric_limits<std::int32_t>::max()) return {};
   std::int64_t count = 1;
   for (int d = 0; d + 2 < a.ndim(); ++d) count *= a.shape[d];
   return aot::FactorPlan{
-      count, element_of(a.dtype), static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), full ? 1 : 0, flag ? 1 : 0, 0};
+      count,        element_of(a.dtype), static_cast<std::int32_t>(rows), static_cast<std::int32_t>(columns), full ? 1 : 0,
+      flag ? 1 : 0, last ? 1 : 0};
 }
-std::optional<ObjectRoutine> factor_routine(const char* symbol, const Aval& a, bool full = false, bool flag = false) {
-  const auto plan = factor_plan(a, full, flag);
+std::optional<ObjectRoutine> factor_routine(const char* symbol, const Aval& a, bool full = false, bool flag = false, bool last = false) {
+  const auto plan = factor_plan(a, full, flag, last);
   return plan ? std::optional(routine(symbol, *plan)) : std::nullopt;
 }
 
@@ -124,12 +125,14 @@ const RuleOf<ObjectRoutineRules> lu_routine(lu_primitive(), [](const ParamsBase&
 });
 const RuleOf<ObjectRoutineRules> qr_routine(qr_primitive(),
                                             [](const ParamsBase& params, std::span<const Aval> operands, std::span<const Aval>) {
-                                              return factor_routine("weft_aot_qr", operands[0], params_as<QrParams>(params).full_matrices);
+                                              const auto& p = params_as<QrParams>(params);
+                                              return factor_routine("weft_aot_qr", operands[0], p.full_matrices, false, p.only_r);
                                             });
-const RuleOf<ObjectRoutineRules> eigh_routine(eigh_primitive(), [](const ParamsBase& params, std::span<const Aval> operands,
-                                                                   std::span<const Aval>) {
-  return factor_routine("weft_aot_eigh", operands[0], false, params_as<EighParams>(params).lower);
-});
+const RuleOf<ObjectRoutineRules> eigh_routine(eigh_primitive(),
+                                              [](const ParamsBase& params, std::span<const Aval> operands, std::span<const Aval>) {
+                                                const auto& p = params_as<EighParams>(params);
+                                                return factor_routine("weft_aot_eigh", operands[0], false, p.lower, p.only_values);
+                                              });
 const RuleOf<ObjectRoutineRules> svd_routine(svd_primitive(),
                                              [](const ParamsBase& params, std::span<const Aval> operands, std::span<const Aval>) {
                                                const auto& p = params_as<SvdParams>(params);
@@ -139,7 +142,7 @@ const RuleOf<ObjectRoutineRules> solve_routine(triangular_solve_primitive(),
                                                [](const ParamsBase& params, std::span<const Aval> operands,
                                                   std::span<const Aval>) -> std::optional<ObjectRoutine> {
                                                  const auto& p = params_as<TriangularSolveParams>(params);
-                                                 const auto b = factor_plan(operands[1], false, false);
+                                                 const auto b = factor_plan(operands[1], false, false, false);
                                                  if (!b) return {};
                                                  return routine("weft_aot_triangular_solve",
                                                                 aot::SolvePlan{b->count, b->element, b->rows, b->columns, p.left_side,

@@ -16,7 +16,8 @@ struct TriangularSolveParams {
   friend bool operator==(const TriangularSolveParams&, const TriangularSolveParams&) = default;
 };
 struct EighParams {
-  bool lower = true;  ///< the triangle that is read
+  bool lower = true;         ///< the triangle that is read
+  bool only_values = false;  ///< the eigenvalues are the only result
   friend bool operator==(const EighParams&, const EighParams&) = default;
 };
 struct SvdParams {
@@ -26,6 +27,7 @@ struct SvdParams {
 };
 struct QrParams {
   bool full_matrices = true;
+  bool only_r = false;  ///< r is the only result
   friend bool operator==(const QrParams&, const QrParams&) = default;
 };
 

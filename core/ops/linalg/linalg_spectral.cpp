@@ -6,6 +6,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/ir/partition_rule.h"
+#include "weft/core/ir/prune.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/linalg/linalg_common.h"
 #include "weft/core/ops/movement/movement.h"
@@ -17,6 +18,17 @@ namespace {
 
 /// In x's dtype: of real numbers, complex ones where x is.
 Array like(const Array& x, const Array& real) { return as_dtype(real, x.dtype()); }
+/// The equation with parameters by which the result `kept` is the only one, of two; nothing where the other one is read.
+template <class P>
+std::optional<PrunedEqn> keep_one(const PruneContext& c, std::size_t kept, bool P::*only) {
+  if (c.out.size() != 2 || c.live[1 - kept]) return {};
+  P params = c.get<P>();
+  params.*only = true;
+  PrunedEqn r{make_params(params), {0}, {kept}, std::vector<PrunedResult>(2)};
+  r.results[kept] = {PrunedResult::From::result, 0};
+  return r;
+}
+
 /// A vector as the row, or the column, of a matrix.
 Array as_row(const Array& v, SourceLoc loc) { return insert_axes(v, {v.ndim() - 1}, loc); }
 Array as_column(const Array& v, SourceLoc loc) { return insert_axes(v, {v.ndim()}, loc); }
@@ -30,12 +42,17 @@ struct Eigh {
 
   static std::vector<Aval> abstract_eval(const OpContext& c) {
     check_matrix(c, 0, true);
-    const Aval& a = c.in[0];
-    return {{a.shape, a.dtype}, {matrix_shape(a.shape, {a.shape.back()}), a.dtype.real_part()}};
+    const Aval &a = c.in[0], values{matrix_shape(a.shape, {a.shape.back()}), a.dtype.real_part()};
+    if (c.get<Params>().only_values) return {values};
+    return {{a.shape, a.dtype}, values};
   }
   /// M. B. Giles, An extended collection of matrix derivative results for forward and reverse mode algorithmic differentiation, 2008,
   /// section 3.1, with eigenvectors that keep their length.
   static std::vector<Tangent> jvp(const JvpContext& c) {
+    if (c.get<Params>().only_values) {
+      const Array v = bind_all<Eigh>({.lower = c.get<Params>().lower}, std::span(c.in.data(), 1), c.loc)[0];
+      return {real(diagonal_of(matmul(matmul(adjoint(v), *c.tangents[0]), v), c.loc))};
+    }
     const Array &v = c.out[0], w = like(v, c.out[1]), one = identity_like(v, v.shape().back());
     // The reciprocal differences of eigenvalues, 0 on the diagonal without ever dividing by 0 there.
     const Array f = integer_pow(one + as_row(w, c.loc) - as_column(w, c.loc), -1) - one;
@@ -45,12 +62,14 @@ struct Eigh {
   static BatchResult batch(const BatchContext& c) { return batch_matrices(c); }
   static void reference(const ReferenceContext& c) {
     const Matrices m(c.in[0].aval.shape);
+    const auto [lower, only_values] = c.get<Params>();
     with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
+      std::vector<T> copy(static_cast<std::size_t>(only_values ? m.size : 0));
       for (std::int64_t k = 0; k < m.count; ++k) {
-        T* vectors = c.out[0].as<T>() + k * m.size;
-        auto* values = c.out[1].as<lapack::Real<T>>() + k * m.rows;
+        T* vectors = only_values ? copy.data() : c.out[0].as<T>() + k * m.size;
+        auto* values = c.out.back().as<lapack::Real<T>>() + k * m.rows;
         std::copy_n(c.in[0].as<T>() + k * m.size, m.size, vectors);
-        if (lapack::eigh(vectors, m.rows, c.get<Params>().lower, values)) continue;
+        if (lapack::eigh(vectors, m.rows, lower, !only_values, values)) continue;
         fill_nan(vectors, m.size);
         fill_nan(values, m.rows);
       }
@@ -60,7 +79,9 @@ struct Eigh {
 
 constexpr ParamValue kEighAdded[] = {{"algorithm", "None"}, {"sort_eigenvalues", "True"}, {"subset_by_index", "None"}};
 constexpr ParamValue kEighIgnored[] = {{"algorithm", ""}, {"sort_eigenvalues", "True"}, {"subset_by_index", "None"}};
-const TextRule<Eigh> eigh_text([] { return TextTraits{.added = kEighAdded, .ignored = kEighIgnored}; });
+constexpr ParamValue kEighLeftOut[] = {{"only_values", "False"}};
+const TextRule<Eigh> eigh_text([] { return TextTraits{.left_out = kEighLeftOut, .added = kEighAdded, .ignored = kEighIgnored}; });
+const PruneRule<Eigh> eigh_prune([](const PruneContext& c) { return keep_one(c, 1, &EighParams::only_values); });
 
 struct Svd {
   static constexpr int num_operands = 1;
@@ -163,18 +184,27 @@ struct Qr {
     check_matrix(c, 0, false);
     const Aval& a = c.in[0];
     const std::int64_t m = a.shape[a.ndim() - 2], n = a.shape.back(), k = c.get<Params>().full_matrices ? m : std::min(m, n);
-    return {{matrix_shape(a.shape, {m, k}), a.dtype}, {matrix_shape(a.shape, {k, n}), a.dtype}};
+    const Aval r{matrix_shape(a.shape, {k, n}), a.dtype};
+    if (c.get<Params>().only_r) return {r};
+    return {{matrix_shape(a.shape, {m, k}), a.dtype}, r};
   }
   /// https://j-towns.github.io/papers/qr-derivative.pdf. Of a wide matrix (a, b) = q (r, s): s = q^H b, so ds = dq^H b + q^H db.
   static std::vector<Tangent> jvp(const JvpContext& c) {
-    const Array &a = c.in[0], &da = *c.tangents[0], &q = c.out[0];
+    if (c.get<Params>().only_r) {
+      const std::vector<Array> both = bind_all<Qr>({.full_matrices = c.get<Params>().full_matrices}, std::span(c.in.data(), 1), c.loc);
+      return {jvp_of(c, both[0], both[1])[1]};
+    }
+    return jvp_of(c, c.out[0], c.out[1]);
+  }
+  static std::vector<Tangent> jvp_of(const JvpContext& c, const Array& q, const Array& all_of_r) {
+    const Array &a = c.in[0], &da = *c.tangents[0];
     const std::int64_t m = a.shape()[a.ndim() - 2], n = a.shape().back(), k = std::min(m, n);
     if (m > n && c.get<Params>().full_matrices)
       throw TracerError("qr: the columns that full_matrices adds have no derivative; use the reduced factors", c.loc);
     const int last = a.ndim() - 1;
     auto square = [&](const Array& x) { return slice_axis(x, last, 0, k, c.loc); };
     auto rest = [&](const Array& x) { return slice_axis(x, last, k, n, c.loc); };
-    const Array r = square(c.out[1]), qh = adjoint(q);
+    const Array r = square(all_of_r), qh = adjoint(q);
     const Array dx = solve_triangular(r, square(da), {}, c.loc);  // da r^-1
     const Array inner = matmul(qh, dx), lower = tril(inner, -1);
     Array skew = lower - adjoint(lower);
@@ -187,12 +217,13 @@ struct Qr {
   }
   static BatchResult batch(const BatchContext& c) { return batch_matrices(c); }
   static void reference(const ReferenceContext& c) {
-    const Matrices a(c.in[0].aval.shape), q(c.out[0].aval.shape), r(c.out[1].aval.shape);
+    const bool only_r = c.get<Params>().only_r;
+    const Matrices a(c.in[0].aval.shape), q(c.out[0].aval.shape), r(c.out.back().aval.shape);
     with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
       for (std::int64_t k = 0; k < a.count; ++k) {
-        T *to_q = c.out[0].as<T>() + k * q.size, *to_r = c.out[1].as<T>() + k * r.size;
-        if (lapack::qr(c.in[0].as<T>() + k * a.size, a.rows, a.columns, q.columns, to_q, to_r)) continue;
-        fill_nan(to_q, q.size);
+        T *to_q = only_r ? nullptr : c.out[0].as<T>() + k * q.size, *to_r = c.out.back().as<T>() + k * r.size;
+        if (lapack::qr(c.in[0].as<T>() + k * a.size, a.rows, a.columns, r.rows, to_q, to_r)) continue;
+        if (to_q) fill_nan(to_q, q.size);
         fill_nan(to_r, r.size);
       }
     });
@@ -201,7 +232,9 @@ struct Qr {
 
 constexpr ParamValue kQrAdded[] = {{"pivoting", "False"}, {"use_magma", "None"}};
 constexpr ParamValue kQrIgnored[] = {{"pivoting", "False"}, {"use_magma", ""}};
-const TextRule<Qr> qr_text([] { return TextTraits{.added = kQrAdded, .ignored = kQrIgnored}; });
+constexpr ParamValue kQrLeftOut[] = {{"only_r", "False"}};
+const TextRule<Qr> qr_text([] { return TextTraits{.left_out = kQrLeftOut, .added = kQrAdded, .ignored = kQrIgnored}; });
+const PruneRule<Qr> qr_prune([](const PruneContext& c) { return keep_one(c, 1, &QrParams::only_r); });
 
 const PartitionRule<Eigh> eigh_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });
 const PartitionRule<Svd> svd_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });

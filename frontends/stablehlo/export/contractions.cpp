@@ -204,11 +204,16 @@ const Spelling lu_spelling(lu_primitive().name, [](ExportCall& c) -> Names {
 });
 
 const Spelling eigh_spelling(eigh_primitive().name, [](ExportCall& c) -> Names {
-  const Aval out[] = {c.out[0], c.out[1], {batch_shape(c.in[0].aval), int32}};
+  const auto& p = c.get<EighParams>();
+  const Aval out[] = {c.in[0].aval, c.out.back(), {batch_shape(c.in[0].aval), int32}};
   const bool is_complex = c.in[0].aval.dtype.is_complex();
-  const Names found = lapack(c, is_complex ? "heevd" : "syevd", c.in, out,
-                             fmt::format("mode = 86 : ui8, uplo = {} : ui8", static_cast<int>(c.get<EighParams>().lower ? 'L' : 'U')));
-  return c.expand(found, [](auto x) -> std::vector<Array> { return {or_nan(x[0], x[2]), or_nan(x[1], x[2])}; });
+  const Names found = lapack(
+      c, is_complex ? "heevd" : "syevd", c.in, out,
+      fmt::format("mode = {} : ui8, uplo = {} : ui8", static_cast<int>(p.only_values ? 'N' : 'V'), static_cast<int>(p.lower ? 'L' : 'U')));
+  return c.expand(found, [&](auto x) -> std::vector<Array> {
+    if (p.only_values) return {or_nan(x[1], x[2])};
+    return {or_nan(x[0], x[2]), or_nan(x[1], x[2])};
+  });
 });
 
 const Spelling svd_spelling(svd_primitive().name, [](ExportCall& c) -> Names {
@@ -236,9 +241,14 @@ const Spelling qr_spelling(qr_primitive().name, [](ExportCall& c) -> Names {
   const Aval& a = c.in[0].aval;
   const int n = a.ndim();
   const std::int64_t rows = a.shape[n - 2], columns = a.shape[n - 1], least = std::min(rows, columns);
-  const std::int64_t of_q = c.out[0].shape.back();
   const Aval packed[] = {a, {batch_shape(a).inserted(n - 2, least), a.dtype}};
   const Names reflections = lapack(c, "geqrf", c.in, packed, "");
+  const std::int64_t of_q = c.out.back().shape[n - 2];
+  const Name r = c.expand_one({reflections[0]}, [&](auto x) {
+    const Array upper = slice_axis(x[0], n - 2, 0, of_q, {});
+    return where(lower_part(upper, -1), scalar_like(upper, 0), upper);
+  });
+  if (c.get<QrParams>().only_r) return {r};
   // The reflections' columns, as many as q has.
   const Name wide = c.expand_one({reflections[0]}, [&](auto x) {
     if (of_q <= columns) return slice_axis(x[0], n - 1, 0, of_q, {});
@@ -247,10 +257,6 @@ const Spelling qr_spelling(qr_primitive().name, [](ExportCall& c) -> Names {
     return pad_with(x[0], scalar_like(x[0], 0), config, {});
   });
   const Name q = lapack(c, a.dtype.is_complex() ? "ungqr" : "orgqr", {wide, reflections[1]}, std::span(c.out.data(), 1), "")[0];
-  const Name r = c.expand_one({reflections[0]}, [&](auto x) {
-    const Array upper = slice_axis(x[0], n - 2, 0, c.out[1].shape[n - 2], {});
-    return where(lower_part(upper, -1), scalar_like(upper, 0), upper);
-  });
   return {q, r};
 });
 
