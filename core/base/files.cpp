@@ -44,7 +44,7 @@ std::string link_text(int folder, const std::string& name) {
 
 /// The links in /proc lead to open files, which may have no name.
 bool is_in_proc(int folder) {
-  struct statfs s {};
+  struct statfs s{};
   return fstatfs(folder, &s) == 0 && s.f_type == PROC_SUPER_MAGIC;
 }
 
@@ -144,7 +144,7 @@ void NewFile::fail(int error) const { throw_io(who_, path_, error, loc_); }
 void NewFile::find_target() {
   if (path_.empty()) fail(ENOENT);
   refuse_nul(who_, path_, loc_);
-  struct stat old {};
+  struct stat old{};
   const bool there = stat(path_.c_str(), &old) == 0;
   if (!there && errno != ENOENT) fail(errno);
   if (there && S_ISDIR(old.st_mode)) fail(EISDIR);
@@ -170,7 +170,7 @@ void NewFile::find_target() {
     if (there && is_in_proc(folder_.get())) {
       // An open file descriptor, such as /dev/stdout, which other code continues to use.
       through_ = true;
-      struct stat out {};
+      struct stat out{};
       if (fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == old.st_dev && out.st_ino == old.st_ino) {
         std::fflush(stdout);
         file_ = Descriptor(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
@@ -214,7 +214,7 @@ void NewFile::open_named() {
 }
 
 void NewFile::take_over_attributes(const struct ::stat& old) {
-  struct stat s {};
+  struct stat s{};
   if (fstat(file_.get(), &s) != 0) fail(errno);
   if (s.st_uid != old.st_uid || s.st_gid != old.st_gid) {
     if (fchown(file_.get(), old.st_uid, old.st_gid) != 0) [[maybe_unused]]
@@ -252,7 +252,7 @@ void NewFile::give_name() {
 
 /// For a file system that creates unnamed files (O_TMPFILE) but can't link them.
 void NewFile::copy_to_named() {
-  struct stat s {};
+  struct stat s{};
   if (fstat(file_.get(), &s) != 0) fail(errno);
   const Descriptor from = std::move(file_);
   open_named();
@@ -308,7 +308,7 @@ ssize_t read_at(const Descriptor& file, void* to, std::size_t bytes, std::int64_
 
 namespace {
 std::string read_all(const Descriptor& file, const std::string& path, SourceLoc loc, std::string_view who) {
-  struct stat s {};
+  struct stat s{};
   if (fstat(file.get(), &s) != 0) throw_io(who, path, errno, loc);
   if (S_ISDIR(s.st_mode)) throw_io(who, path, EISDIR, loc);
   // A known size saves copies; pipes and devices have none, and files in /proc report 0.
@@ -349,7 +349,7 @@ Descriptor open_regular(const std::string& path, SourceLoc loc, std::string_view
 Descriptor open_regular(const std::string& path, Links links) {
   if (has_nul(path)) return errno = ENOENT, Descriptor();
   Descriptor file = opened(path, O_RDONLY | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0));
-  struct stat s {};
+  struct stat s{};
   if (!file || (fstat(file.get(), &s) == 0 && S_ISREG(s.st_mode))) return file;
   file = Descriptor();
   errno = S_ISDIR(s.st_mode) ? EISDIR : EINVAL;
@@ -393,7 +393,7 @@ std::vector<std::string> make_folders(const std::string& path, SourceLoc loc, st
       const std::string& folder = made.emplace_back(path.substr(0, end));
       if (mkdir(folder.c_str(), mode) == 0) continue;
       const int error = errno;
-      struct stat s {};
+      struct stat s{};
       const bool there = stat(folder.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
       made.pop_back();
       if (!there) throw_io(who, path, error == EEXIST ? ENOTDIR : error, loc);

@@ -90,8 +90,7 @@ class Importer {
       out = array(values, loc_) != 0;
     } else {
       const void* const first = a.length > 0 ? static_cast<const char*>(a.buffers[1]) + a.offset * dtype.itemsize() : nullptr;
-      out = from_memory(
-          first, {a.length}, dtype, [owner] {}, {}, loc_);
+      out = from_memory(first, {a.length}, dtype, [owner] {}, {}, loc_);
     }
     if (!options_.null || !a.buffers[0] || a.null_count == 0) return out;
     std::vector<Byte> there(static_cast<std::size_t>(a.length));

@@ -98,11 +98,8 @@ TEST_CASE("export: several kernels, temporaries, constants") {
 }
 
 TEST_CASE("export: products need no library") {
-  same(
-      [](const Arrays& x) {
-        return Arrays{tanh(matmul(x[0], x[1])), matmul(transpose(x[0]), x[0])};
-      },
-      {numbers({96, 80}), numbers({80, 64})});
+  same([](const Arrays& x) { return Arrays{tanh(matmul(x[0], x[1])), matmul(transpose(x[0]), x[0])}; },
+       {numbers({96, 80}), numbers({80, 64})});
 }
 
 TEST_CASE("export: loops and branches") {
@@ -119,31 +116,21 @@ TEST_CASE("export: loops and branches") {
   same(
       [](const Arrays& x) {
         const Array halved = while_loop([](const Array& v) { return sum(v * v) > 1; }, [](const Array& v) { return v * .7f; }, x[0]);
-        return Arrays{cond(
-            sum(x[0]) > 0, [](const Array& v) { return v + 1; }, [](const Array& v) { return v - 1; }, halved)};
+        return Arrays{cond(sum(x[0]) > 0, [](const Array& v) { return v + 1; }, [](const Array& v) { return v - 1; }, halved)};
       },
       {numbers({33}, 5)});
   // Large enough for several threads.
   same(
       [](const Arrays& x) {
-        return Arrays{fori_loop(
-            0, 5,
-            [](const Array&, const Array& v) {
-              return v + concatenate({v(slice(1, none)), v(slice(none, 1))});
-            },
-            x[0])};
+        return Arrays{
+            fori_loop(0, 5, [](const Array&, const Array& v) { return v + concatenate({v(slice(1, none)), v(slice(none, 1))}); }, x[0])};
       },
       {numbers({1 << 20})});
   // Several iterations over a piece.
   for (int n : {2, 3, 8})
     same(
         [&](const Arrays& x) {
-          return Arrays{fori_loop(
-              0, n,
-              [](const Array&, const Array& v) {
-                return v * .5f + pad(v, {1, 1})(slice(2, none)) * .4f;
-              },
-              x[0])};
+          return Arrays{fori_loop(0, n, [](const Array&, const Array& v) { return v * .5f + pad(v, {1, 1})(slice(2, none)) * .4f; }, x[0])};
         },
         {numbers({1 << 18})});
 }
@@ -171,12 +158,8 @@ TEST_CASE("export: sorting, transforms and factorisations by the archive") {
     same(f, args, archive(), {}, atol);
   };
   by_archive([](const Arrays& x) { return Arrays{sort(x[0]), sort(x[0], 0), top_k(x[0], 3).values}; }, {numbers({5, 40})});
-  by_archive(
-      [](const Arrays& x) {
-        return Arrays{fori_loop(
-            0, 3, [](const Array&, const Array& v) { return sort(v) * 2; }, x[0])};
-      },
-      {numbers({200})});
+  by_archive([](const Arrays& x) { return Arrays{fori_loop(0, 3, [](const Array&, const Array& v) { return sort(v) * 2; }, x[0])}; },
+             {numbers({200})});
   by_archive(
       [](const Arrays& x) {
         return Arrays{abs(fft::fft(x[0])), fft::irfft(fft::rfft(x[0]) * 2), abs(fft::fft2(x[0])),
@@ -207,27 +190,15 @@ TEST_CASE("export: sorting, transforms and factorisations by the archive") {
       },
       {a, spd, numbers({9, 6})}, 1e-4);
   // Of which only one factor is read.
-  by_archive(
-      [](const Arrays& x) {
-        return Arrays{linalg::qr(x[0]).r, linalg::qr(x[2]).r, linalg::eigvalsh(x[1])};
-      },
-      {a, spd, numbers({9, 6})}, 1e-4);
-  by_archive(
-      [](const Arrays& x) {
-        return Arrays{x[0].at(array({3, 1, 3, 99})).set(array({1.f, 2.f, 3.f, 4.f})), cumlogsumexp(x[0])};
-      },
-      {numbers({32})});
+  by_archive([](const Arrays& x) { return Arrays{linalg::qr(x[0]).r, linalg::qr(x[2]).r, linalg::eigvalsh(x[1])}; },
+             {a, spd, numbers({9, 6})}, 1e-4);
+  by_archive([](const Arrays& x) { return Arrays{x[0].at(array({3, 1, 3, 99})).set(array({1.f, 2.f, 3.f, 4.f})), cumlogsumexp(x[0])}; },
+             {numbers({32})});
   by_archive([](const Arrays& x) { return Arrays{polygamma(1, abs(x[0]) + 1)}; }, {numbers({32})});
-  by_archive(
-      [](const Arrays& x) {
-        return Arrays{conv_general_dilated(x[0], x[1], {1, 1}, "SAME")};
-      },
-      {numbers({2, 3, 12, 12}), numbers({4, 3, 3, 3})});
-  by_archive(
-      [](const Arrays& x) {
-        return Arrays{random::gamma(random::key(7), abs(x[0]) + .5f), random::normal(random::key(1), {5})};
-      },
-      {numbers({32})});
+  by_archive([](const Arrays& x) { return Arrays{conv_general_dilated(x[0], x[1], {1, 1}, "SAME")}; },
+             {numbers({2, 3, 12, 12}), numbers({4, 3, 3, 3})});
+  by_archive([](const Arrays& x) { return Arrays{random::gamma(random::key(7), abs(x[0]) + .5f), random::normal(random::key(1), {5})}; },
+             {numbers({32})});
 }
 
 TEST_CASE("export: one file for several processors runs the best code there is, or less where it is told") {
@@ -293,15 +264,9 @@ TEST_CASE("export: what no object file can hold is refused by name") {
   };
   const auto called = [](const Array& v) { return pure_callback([](const Array& u) { return u; }, ShapeDtypeStruct{{32}, float32}, v); };
   CHECK(refused([&](const Arrays& x) { return Arrays{called(x[0])}; }, {"pure_callback", "f32[32]", "leave the callback out"}));
-  CHECK(refused(
-      [&](const Arrays& x) {
-        return Arrays{fori_loop(
-            0, 3, [&](const Array&, const Array& v) { return called(v) * 2; }, x[0])};
-      },
-      {"pure_callback"}));
+  CHECK(refused([&](const Arrays& x) { return Arrays{fori_loop(0, 3, [&](const Array&, const Array& v) { return called(v) * 2; }, x[0])}; },
+                {"pure_callback"}));
   CHECK(refuses<CompileError>(
-      [] {
-        export_object(jit([](const Array& x) { return x; }).lower(ones(4)).compile(), "/tmp/x", {.input_names = {"a", "b"}});
-      },
+      [] { export_object(jit([](const Array& x) { return x; }).lower(ones(4)).compile(), "/tmp/x", {.input_names = {"a", "b"}}); },
       {"2 input names", "1 arrays"}));
 }

@@ -148,12 +148,7 @@ TEST_CASE("what is the same in each step of a loop is computed once, before it")
   };
   const auto nested = [](Array w, Array x) {
     return fori_loop(
-        0, 3,
-        [&](Array, Array c) {
-          return fori_loop(
-              0, 2, [&](Array, Array d) { return sin(matmul(matmul(w, w), d)); }, c);
-        },
-        x);
+        0, 3, [&](Array, Array c) { return fori_loop(0, 2, [&](Array, Array d) { return sin(matmul(matmul(w, w), d)); }, c); }, x);
   };
   const auto products_before_the_loop = [](const std::string& text) {
     const std::size_t loop = std::min(text.find("scan["), text.find("while["));
@@ -174,10 +169,7 @@ TEST_CASE("what is the same in each step of a loop is computed once, before it")
 TEST_CASE("what is cheap where it is read, or larger than what it is made of, stays in the loop") {
   const auto f = [](Array x, Array start) {
     return fori_loop(
-        0, 3,
-        [&](Array, Array c) {
-          return c + broadcast_to(sum(c) * 2.f, {64}) + ravel(broadcast_to(reshape(x, {1, 8}), {8, 8}));
-        },
+        0, 3, [&](Array, Array c) { return c + broadcast_to(sum(c) * 2.f, {64}) + ravel(broadcast_to(reshape(x, {1, 8}), {8, 8})); },
         start);
   };
   const Array x = ones(8), start = ones(64);

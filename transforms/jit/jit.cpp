@@ -154,8 +154,8 @@ class Cache final : public JitCache {
   std::pair<Ref<Program>, Ref<const Structure>> program(JitCall& c) {
     const Ref<Entry> e = find_or_trace(c);
     if (!maker_ || (maker_->follows_shardings() && over_one_mesh(c.leaves.span())))
-      if (const Ref<CompiledFunction> sharded = e->sharded.find(
-              *e->function, c.leaves.span(), [&] { return c.function().arguments(); }, c.loc))
+      if (const Ref<CompiledFunction> sharded =
+              e->sharded.find(*e->function, c.leaves.span(), [&] { return c.function().arguments(); }, c.loc))
         return {sharded, e->result};
     return {e->function, e->result};
   }
@@ -343,23 +343,19 @@ class Cache final : public JitCache {
     for (std::size_t i = 0; i < e.in_placements.size(); ++i)
       if (e.in_placements[i]) inputs[i] = device_put_array(inputs[i], *e.in_placements[i], loc);
     Ref<CompiledFunction> function = e.function;
-    function->check_places(
-        inputs, [&] { return c.function().arguments(); }, loc);
+    function->check_places(inputs, [&] { return c.function().arguments(); }, loc);
     if (maker_ && maker_->follows_shardings() && over_one_mesh(inputs)) {
-      if (const Ref<CompiledFunction> sharded = e.sharded.find(
-              *e.function, inputs, [&] { return c.function().arguments(); }, loc))
+      if (const Ref<CompiledFunction> sharded = e.sharded.find(*e.function, inputs, [&] { return c.function().arguments(); }, loc))
         function = sharded;
     } else if (maker_) {
       if (!reshards_implicitly() && function->donated().empty()) e.sharded.remember(inputs);
     } else {
-      if (const Ref<CompiledFunction> sharded = e.sharded.find(
-              *e.function, inputs, [&] { return c.function().arguments(); }, loc))
+      if (const Ref<CompiledFunction> sharded = e.sharded.find(*e.function, inputs, [&] { return c.function().arguments(); }, loc))
         function = sharded;
       else
         check_devices(c, inputs);
     }
-    function->check_given_once(
-        inputs, [&] { return c.function().arguments(); }, loc);
+    function->check_given_once(inputs, [&] { return c.function().arguments(); }, loc);
     std::vector<Array> results = function->run(inputs, loc);
     for (std::size_t i = 0; i < e.out_placements.size(); ++i)
       if (e.out_placements[i]) results[i] = device_put_array(results[i], *e.out_placements[i], loc);

@@ -20,7 +20,7 @@ namespace {
 Array like(const Array& x, const Array& real) { return as_dtype(real, x.dtype()); }
 /// The equation with parameters by which the result `kept` is the only one, of two; nothing where the other one is read.
 template <class P>
-std::optional<PrunedEqn> keep_one(const PruneContext& c, std::size_t kept, bool P::*only) {
+std::optional<PrunedEqn> keep_one(const PruneContext& c, std::size_t kept, bool P::* only) {
   if (c.out.size() != 2 || c.live[1 - kept]) return {};
   P params = c.get<P>();
   params.*only = true;

@@ -8,9 +8,7 @@
 namespace weft::detail {
 
 template <class P>
-concept HasDilation = requires(const P& p) {
-  p.base_dilation, p.window_dilation;
-};
+concept HasDilation = requires(const P& p) { p.base_dilation, p.window_dilation; };
 
 /// Throws through the context where a list has not one entry for each dimension, or a number that must be positive is not.
 template <class P>
