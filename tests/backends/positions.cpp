@@ -54,3 +54,21 @@ TEST_CASE("positions: loops and limits beyond 32 bits, of which little is asked 
     CHECK(jit([n] { return iota(int64, Shape{n})(slice(n - 40, n)) % 1000; })().to_vector<std::int64_t>()[39] == (n - 1) % 1000);
   }
 }
+
+TEST_CASE("positions: rows that lanes gather elements of are prefetched, and read where they are") {
+  for (const DType t : {float32, float64, bfloat16, int8})
+    for (const int width : {5, 79})
+      for (const int picks : {24, 37, 120}) {
+        CAPTURE(t.name());
+        CAPTURE(width);
+        CAPTURE(picks);
+        const int rows = 20 + (600 << 10) / width / static_cast<int>(t.itemsize());
+        const Array x = convert(values({rows, width}, 1) * 30.f, t), at = random::randint(random::key(2), {picks}, -width, width + 1);
+        const std::string schedule = same([](Xs a) { return take(a[0], a[1], 1); }, {x, at}, 0, "schedule");
+        if (width == 79 && picks == 120 && t.itemsize() >= 4) CHECK(has(schedule, "prefetch_gathered a1"));
+        same([](Xs a) { return Arrays{flip(take(a[0], a[1], 1), 0) * 2, take(reshape(a[0], {2, -1, a[0].shape()[1]}), a[1], 2)}; },
+             {x[slice(0, rows / 2 * 2)], at}, 0);
+      }
+  const Array few = values({64, 79}, 1), at = random::randint(random::key(2), {120}, 0, 79);
+  CHECK_FALSE(has(same([](Xs a) { return take(a[0], a[1], 1); }, {few, at}, 0, "schedule"), "prefetch_gathered"));
+}

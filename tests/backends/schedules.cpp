@@ -175,6 +175,7 @@ TEST_CASE("schedules: those that can't be followed are refused by kernel and ste
   CHECK(has(why(0, "unroll i0 by 4096\nunroll i1 by 4096"), "more than 4096 times"));
   CHECK(has(why(1, "interleave by 8"), "has no functions"));
   CHECK(has(why(2, "prefetch by 16 beyond 1024"), "no vectors are read or written"));
+  CHECK(has(why(0, "prefetch_gathered a0 by 4"), "lanes gather no elements of rows of a0"));
   CHECK(has(why(2, "reduce_by_rows i0"), "is not a reducing loop"));
   CHECK(has(refusal(all[0], "kernel7:\n unroll i0 by 2"), "no kernel `kernel7`; available: `kernel0`"));
   CHECK(has(refusal(all[0], "unroll i0 by 2"), "before the name of a kernel"));

@@ -101,6 +101,7 @@ class KernelEmitter {
     bool odd = false;          ///< the second of a pair; then the pointer is that of the first
   };
   Address address(int arg, NodeId position, const Copy& copy);
+  void fetch_gathered(int arg, NodeId position, const Copy& copy);
   void fetch_ahead(int arg, NodeId position, const Address& a, bool is_store);
   static llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
   void store_lanes(const Store& s, const Address& a, Value* v);

@@ -13,6 +13,7 @@ using llvm::Value;
 
 namespace {
 
+constexpr std::int64_t kLineBytes = 64;
 constexpr int kFewLanes = 8;  // under a mask, that are gathered or scattered one by one
 
 std::vector<int> every_second(int lanes, int first) {
@@ -281,6 +282,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   } else {
     Value* pointers = nullptr;
     if (a.indices) {
+      fetch_gathered(arg, n.operands[0], copy);
       pointers = ir_.CreateGEP(element, args_[static_cast<std::size_t>(arg)], a.indices);
     } else {
       Value* first = a.odd ? ir_.CreateGEP(element, a.pointer, i64(1)) : a.pointer;
@@ -305,6 +307,31 @@ void KernelEmitter::store_past_caches(Value* v, Value* pointer) {
   store->setMetadata(llvm::LLVMContext::MD_nontemporal,
                      llvm::MDNode::get(module_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
   streamed_ = true;
+}
+
+/// Each vector of lanes prefetches its part of the row that is gathered from some rows later.
+void KernelEmitter::fetch_gathered(int arg, NodeId position, const Copy& copy) {
+  const std::size_t along = frames_.size() - 1;
+  if (!contains(s_.gathered, arg) || along == 0 || frames_[along].dim != vector_dim_) return;
+  const std::optional<GatheredRow> row = gathered_row(k_, position, vector_dim_, frames_[along - 1].dim);
+  if (!row) return;
+  const Affine& a = k_.dag.affine(position);
+  Value* at = i64(a.constant + row->first + s_.gathered_ahead * row->apart);
+  const auto coordinate = [&](std::size_t i) {
+    const Frame& f = frames_[i];
+    return copy[i] > 0 ? ir_.CreateAdd(f.iteration, i64(copy[i] * f.step)) : f.iteration;
+  };
+  for (const AffineTerm& t : a.terms)
+    for (std::size_t i = 0; i < along; ++i)
+      if (t.atom >= 0 && frames_[i].dim == t.atom) at = ir_.CreateAdd(at, ir_.CreateMul(coordinate(i), i64(t.coef)));
+  const std::int64_t bytes = bytes_of_lane(k_, *row, arg, vector_dim_);
+  Value* first =
+      ir_.CreateGEP(builder_.memory_type(k_.args[static_cast<std::size_t>(arg)].dtype), args_[static_cast<std::size_t>(arg)], at);
+  first = ir_.CreateGEP(ir_.getInt8Ty(), first, ir_.CreateMul(coordinate(along), i64(bytes)));
+  for (std::int64_t line = 0; line < bytes * lanes_; line += kLineBytes) {
+    Value* p = ir_.CreateGEP(ir_.getInt8Ty(), first, i64(line));
+    ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {p->getType()}, {p, ir_.getInt32(0), ir_.getInt32(3), ir_.getInt32(1)});
+  }
 }
 
 /// Rows are pages apart, so that hardware fetches none ahead.

@@ -114,6 +114,29 @@ bool is_loaded(const Kernel& k, int arg) {
   return std::any_of(k.dag.nodes.begin(), k.dag.nodes.end(), [&](const Node& n) { return n.kind == NodeKind::load && n.integer == arg; });
 }
 
+std::optional<GatheredRow> gathered_row(const Kernel& k, NodeId position, int vector, int rows) {
+  if (k.dag[position].kind != NodeKind::index) return {};
+  GatheredRow row;
+  std::int64_t high = 0;
+  bool differs = false;  // from lane to lane
+  for (const AffineTerm& t : k.dag.affine(position).terms) {
+    if (t.atom == vector) return {};
+    if (t.atom == rows) row.apart = t.coef;
+    if (t.atom >= 0) continue;
+    const Node& n = k.dag[~t.atom];
+    differs |= n.dims >> vector & 1;
+    row.first += t.coef * (t.coef > 0 ? n.low : n.high), high += t.coef * (t.coef > 0 ? n.high : n.low);
+  }
+  row.elements = high - row.first + 1;
+  if (!differs || row.apart <= 0) return {};
+  return row;
+}
+
+std::int64_t bytes_of_lane(const Kernel& k, const GatheredRow& row, int arg, int vector) {
+  const std::int64_t lanes = k.dag.dims[static_cast<std::size_t>(vector)];
+  return (row.elements * k.args[static_cast<std::size_t>(arg)].dtype.itemsize() + lanes - 1) / lanes;
+}
+
 std::vector<NestLoops> nest_loops(const Schedule& s) {
   std::vector<NestLoops> all;
   for (const NestSchedule& n : s.nests) {

@@ -1,6 +1,8 @@
 // The properties of a kernel's memory accesses on which schedules depend: the scheduler looks for them, the check of a stated schedule
 // requires them, and the emitter uses them.
 #pragma once
+#include <optional>
+
 #include "weft/backends/codegen/schedule/schedule.h"
 
 namespace weft::detail {
@@ -32,6 +34,15 @@ bool is_aligned(const Kernel& k, const Store& s, int vector, int lanes, int vect
 bool is_aligned_record(const Kernel& k, const Store& s, int vector, int lanes, int vector_bytes, const std::vector<int>& records);
 /// Whether the kernel reads the argument.
 bool is_loaded(const Kernel& k, int arg);
+
+/// Lanes along `vector` that gather elements of a row by computed indices, where an iteration of the loop `rows` goes on to another row.
+struct GatheredRow {
+  std::int64_t first = 0, elements = 0;  ///< the row's place beside where the loops are, and its length
+  std::int64_t apart = 0;                ///< from one row to the next
+};
+std::optional<GatheredRow> gathered_row(const Kernel& k, NodeId position, int vector, int rows);
+/// How many bytes of the row each lane stands for, if all iterations of `vector` together read the whole row once.
+std::int64_t bytes_of_lane(const Kernel& k, const GatheredRow& row, int arg, int vector);
 
 /// A nest's loops in execution order, the outer ones first, and the vectorised one (-1: none).
 struct NestLoops {

@@ -23,6 +23,17 @@ void peel_borders(const Kernel& k, const Target& target, Schedule& s) {
       for (LoopPlan& l : *loops) peel(l);
 }
 
+/// Of rows in memory that is far, where their lines are not many more than the vectors that gather from them.
+void prefetch_gathered(const Kernel& k, const Target& target, const Access& a, const NestLoops& loops, Schedule& s) {
+  const KernelArg& arg = k.args[static_cast<std::size_t>(a.arg)];
+  const std::optional<GatheredRow> row = gathered_row(k, a.position, loops.vector, loops.loops[loops.loops.size() - 2].dim);
+  if (!row || arg.elements * arg.dtype.itemsize() < target.middle_cache) return;
+  if (bytes_of_lane(k, *row, a.arg, loops.vector) * s.lanes > 2 * target.line_bytes) return;
+  add(s.gathered, a.arg);
+  const std::int64_t bytes = row->apart * arg.dtype.itemsize();
+  s.gathered_ahead = std::max(s.gathered_ahead, static_cast<int>(std::clamp<std::int64_t>(target.gathered_ahead / bytes, 1, 64)));
+}
+
 void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
   const std::vector<NodeId> loads = plain_loads(k);
   const std::vector<NestLoops> loops = nest_loops(s);
@@ -37,6 +48,7 @@ void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
         return l.unroll == s.lanes && is_square(k, a.position, vector, l.dim);
       });
       if (square) add(s.transposed, a.arg);
+      if (a.load >= 0 && loops[i].loops.size() > 1 && loops[i].loops.back().vector) prefetch_gathered(k, target, a, loops[i], s);
       if (reads_records(k, loads, a, vector, s.lanes) && points_along(k, k.dag[a.load].dims) >= target.transposed_points)
         add(s.records, a.arg), s.shuffled_record = target.shuffled_record;
     }

@@ -43,7 +43,9 @@ struct Schedule {
   /// Rows that inner loops access at distances of at least `row_bytes` are prefetched this many rows ahead. 0: no prefetching.
   int rows_ahead = 0;
   std::int64_t row_bytes = 0;
+  int gathered_ahead = 0;  ///< of `gathered`: rows
   // Arguments by number, ascending.
+  std::vector<int> gathered;    ///< rows that lanes gather elements of are prefetched, as hardware does not see their order
   std::vector<int> streamed;    ///< whole vectors are stored past the caches
   std::vector<int> transposed;  ///< squares are transposed in registers, along a loop that is unrolled as far as there are lanes
   std::vector<int> records;     ///< records that lanes read are transposed in registers

@@ -206,6 +206,14 @@ class Checker {
                     is_aligned_record(k_, store, loops[i].vector, s_.lanes, target_.vector_bytes, s_.record_dims));
       if (!whole) wrong(step, fmt::format("no whole vectors of {} bytes, aligned, are written", target_.vector_bytes));
     }
+    for (int arg : s_.gathered)
+      if (!any_access(arg, [&](const Access& a, const NestLoops& n) {
+            return a.load >= 0 && n.vector >= 0 && std::any_of(n.loops.begin(), n.loops.end(), [&](const LoopPlan& l) {
+                     return l.dim != n.vector && gathered_row(k_, a.position, n.vector, l.dim);
+                   });
+          }))
+        wrong(fmt::format("prefetch_gathered a{} by {}", arg, s_.gathered_ahead),
+              fmt::format("lanes gather no elements of rows of a{} that a loop goes through", arg));
     if (s_.rows_ahead > 0 && !any_access(-1, [&](const Access& a, const NestLoops& n) {
           std::int64_t along = 0, down = 0;
           const std::int64_t bytes = k_.args[static_cast<std::size_t>(a.arg)].dtype.itemsize();

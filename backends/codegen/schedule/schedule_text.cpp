@@ -141,11 +141,22 @@ class Parser {
       void (Parser::*apply)(const Statement&);
     };
     static constexpr Meaning kMeanings[] = {
-        {"reorder", &Parser::reorder},           {"vectorize", &Parser::vectorize}, {"unroll", &Parser::unroll},
-        {"reduce_by_rows", &Parser::rows},       {"peel", &Parser::peel},           {"split", &Parser::split},
-        {"divide_rows", &Parser::divide},        {"parallel", &Parser::parallel},   {"transpose", &Parser::transpose},
-        {"transpose_records", &Parser::records}, {"stream", &Parser::stream},       {"prefetch", &Parser::prefetch},
-        {"interleave", &Parser::interleave},     {"call", &Parser::call},           {"by_inverse", &Parser::by_inverse},
+        {"reorder", &Parser::reorder},
+        {"vectorize", &Parser::vectorize},
+        {"unroll", &Parser::unroll},
+        {"reduce_by_rows", &Parser::rows},
+        {"peel", &Parser::peel},
+        {"split", &Parser::split},
+        {"divide_rows", &Parser::divide},
+        {"parallel", &Parser::parallel},
+        {"transpose", &Parser::transpose},
+        {"transpose_records", &Parser::records},
+        {"stream", &Parser::stream},
+        {"prefetch", &Parser::prefetch},
+        {"prefetch_gathered", &Parser::prefetch_gathered},
+        {"interleave", &Parser::interleave},
+        {"call", &Parser::call},
+        {"by_inverse", &Parser::by_inverse},
         {"join_records", &Parser::join},
     };
     for (const Meaning& m : kMeanings)
@@ -250,6 +261,11 @@ class Parser {
     shape(st, false, {"by", "beyond"});
     s_.rows_ahead = static_cast<int>(take(st, "by", 1024)), s_.row_bytes = take(st, "beyond", std::int64_t{1} << 40);
   }
+  void prefetch_gathered(const Statement& st) {
+    shape(st, true, {"by"});
+    s_.gathered_ahead = static_cast<int>(take(st, "by", 1024));
+    for (std::string_view word : st.operands) insert(st, s_.gathered, argument(st, word));
+  }
   void interleave(const Statement& st) {
     shape(st, false, {"by"});
     s_.at_once = static_cast<int>(take(st, "by", 64));
@@ -327,6 +343,7 @@ std::string to_string(const Schedule& s, const Kernel& k) {
   arguments("transpose", s.transposed, "");
   arguments("transpose_records", s.records, fmt::format(" by {}", s.shuffled_record));
   arguments("stream", s.streamed, "");
+  arguments("prefetch_gathered", s.gathered, fmt::format(" by {}", s.gathered_ahead));
   if (s.rows_ahead > 0) line(fmt::format("prefetch by {} beyond {}", s.rows_ahead, s.row_bytes));
   if (s.at_once > 0) line(fmt::format("interleave by {}", s.at_once));
   for (const MathFunction f : s.called) line(fmt::format("call {}", name_of(f)));
