@@ -1,4 +1,4 @@
-// The functions in which return addresses are, by LLVM's symbolizer for the user's program and by the dynamic linker for weft itself.
+// Maps return addresses to functions and lines: by LLVM's symbolizer for the user's program, by the dynamic linker for weft itself.
 #include <dlfcn.h>
 #include <link.h>
 #include <llvm/DebugInfo/Symbolize/Symbolize.h>

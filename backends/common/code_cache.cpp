@@ -137,9 +137,9 @@ void CodeCache::store(const std::string& path, std::string_view key, std::string
   const std::uint64_t size = code.size();
   std::string header(kMagic);
   header.append(key).append(hash_of({code})).append(reinterpret_cast<const char*>(&size), sizeof size);
-  // Its own hash says whether it is whole: nothing waits for the disk.
+  // The file contains its own hash, by which readers detect incomplete data, so it is not synced.
   write_file(path, {header, code}, {}, "cache", {Sync::none, Target::regular, Attributes::fresh, 0600});
-  // Files are counted at the first entry and then each time that much has been written that it could matter.
+  // The cache's size is measured at the first entry, and again whenever enough has been written to matter.
   const std::int64_t before = written_.load();
   if (before < 0 || before + bytes > limit_ / 16) {
     written_ = 0;

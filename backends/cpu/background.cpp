@@ -29,10 +29,10 @@ constexpr Clock::duration kLongestEnd = std::chrono::milliseconds(200), kLongest
 std::atomic<bool> is_ending{false};
 std::atomic<Clock::rep> last_moment{std::numeric_limits<Clock::rep>::max()};
 
-/// With a thread that is never joined: it sleeps when the process ends, and a child that was forked has none.
+/// The background thread is never joined: it sleeps when the process ends, and a forked child has none.
 class Worker {
  public:
-  /// What is left to be done soon is done for a moment; then the job that runs is asked to stop, and waited for.
+  /// High-priority jobs run for a moment longer; then the running job is asked to stop and waited for.
   void end() {
     if (getpid() != process_) return;
     std::unique_lock lock(mutex_);
@@ -70,7 +70,7 @@ class Worker {
       try {
         job();
       } catch (...) {
-        // The code that is there goes on being used.
+        // After an error the present code continues to be used.
       }
       job = nullptr;
       lock.lock();

@@ -51,8 +51,8 @@ llvm::TargetMachine& thread_machine(CodeTier tier) {
   return *m;
 }
 
-/// Passes for what kernels never have: exceptions, garbage collection, threads' variables, tiles, comparisons of memory,
-/// debug information, counters, protection against attacks. Each costs some microseconds all the same.
+/// Passes that do nothing for kernels, which have no exceptions, garbage collection, thread-local variables, AMX tiles, memcmp, debug
+/// information, counters or hardening. Each costs some microseconds all the same.
 constexpr const char* kIdlePasses[] = {
     // Passes on LLVM IR.
     "expand-large-div-rem", "expand-large-fp-convert", "atomic-expand", "lower-amx-intrinsics", "lower-amx-type", "gc-lowering",
@@ -66,7 +66,7 @@ constexpr const char* kIdlePasses[] = {
     "machine-sanmd", "stack-frame-layout", "x86-seses", "x86-return-thunks", "cfi-instr-inserter", "x86-lvi-ret", "x86-lvi-load",
     "pseudo-probe-inserter", "unpack-mi-bundles", "x86-domain-reassignment", "regallocscoringpass", "post-RA-sched"};
 
-/// Makes instructions of long double's; only exported code has any.
+/// Needed for long double (x87) instructions, which only exported code has.
 constexpr const char* kX87Pass = "x86-codegen";
 bool has_long_double(const llvm::Module& module) {
   return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) { return f.getReturnType()->isX86_FP80Ty(); });
@@ -122,7 +122,7 @@ std::string write_file(llvm::Module& module, llvm::TargetMachine& machine, bool 
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream os(out);
   llvm::legacy::PassManager passes;
-  // First of all: a pass that asks for it would else get one that knows no target, and keep masked memory accesses from all later passes.
+  // Added first: otherwise passes would get the target-independent cost model, which scalarises masked memory accesses.
   passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
   // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
   passes.add(llvm::createEarlyCSEPass());
@@ -138,7 +138,7 @@ std::string write_file(llvm::Module& module, llvm::TargetMachine& machine, bool 
 
 namespace {
 
-/// LLVM goes on with a processor that it doesn't know, and ends the process for one that its code doesn't run on.
+/// LLVM ignores a processor that it doesn't know, and aborts the process for one of another architecture.
 void check_processor(const Processor& p, const std::string& name) {
   const bool x86 = llvm::Triple(p.triple).isX86();
   const std::unique_ptr<llvm::MCSubtargetInfo> all(p.target->createMCSubtargetInfo(p.triple, "", ""));
@@ -153,7 +153,7 @@ void check_processor(const Processor& p, const std::string& name) {
 
 const Processor& processor() {
   static const auto& p = process_wide_from([] {
-    // LLVM would end the process where it can't have memory.
+    // LLVM would abort the process if it runs out of memory.
     llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();

@@ -19,7 +19,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kGuessedTrips = 100;  // of loops that end when they like
+constexpr double kGuessedTrips = 100;  // of loops with an unknown trip count
 
 // Cycles that it takes to make baseline code for an instruction, and that optimised code takes longer: for each instruction, and for each
 // kernel or step.
@@ -27,7 +27,7 @@ constexpr double kBaselineInstruction = 25e3;
 constexpr double kOptimizedInstruction = 45e3;
 constexpr double kOptimizedFunction = 1e6;
 
-// Cycles for which optimised code is made before the program gets it, and how many times it gets some at most.
+// Cycles of optimisation after which the finished code is installed, and the largest number of such stages.
 constexpr double kStage = 30e6;
 constexpr double kMostStages = 8;
 
@@ -77,7 +77,7 @@ double emitted_nodes(const Kernel& k, const Schedule& s) {
   return sum;
 }
 
-/// About how many cycles it takes to interpret the kernel; infinite if it can't be said.
+/// The estimated cycles to interpret the kernel; infinite if unknown.
 double interpreting(const Kernel& k, const Schedule& s) {
   double instructions = 0, nodes = 0;
   const std::vector<char> live = live_nodes(k);

@@ -56,7 +56,7 @@ Dims first_swapped(Dims d) {
   std::swap(d[0], d[1]);
   return d;
 }
-/// Whether each tap of the window is on an element under some position of the window.
+/// Whether each tap of the window meets an element at some position of the window.
 bool each_tap_matters(const WindowDim& d) {
   for (std::int64_t tap = 0; tap < d.window; ++tap) {
     const std::int64_t behind = d.low - tap * d.window_dilation;
@@ -132,7 +132,7 @@ std::optional<Geometry> make_geometry(Geometry::Form form, const ConvParams& p, 
       std::swap(stride, dilation);
     }
     const std::int64_t reach = (kernel - 1) * dilation, high = (dst - 1) * stride + reach + 1 - src - low;
-    // Padding beyond the kernel's reach, and cuts, are rare.
+    // Padding beyond the kernel's extent, and negative padding, are rare.
     if (low < 0 || low > reach || high > reach || high + stride <= 0) return {};
     g.src_size.push_back(src), g.dst_size.push_back(dst), g.kernel.push_back(kernel), g.stride.push_back(stride);
     g.dilation.push_back(dilation - 1), g.low.push_back(low), g.high.push_back(high);
@@ -275,8 +275,8 @@ class Convolution final : public NativeStep {
   bool is_fast() const { return main_->is_fast(); }
   bool is_hopeless() const { return main_->is_hopeless(); }
 
-  /// oneDNN passes over some of the zeros of padding and holes, others it multiplies. So does weft's reference, always: an infinity or NaN
-  /// of rhs makes a NaN there. The smaller one of rhs and the result shows whether there is any.
+  /// oneDNN skips some of the zeros of padding and dilation and multiplies others. The reference multiplies all of them, so an infinity or
+  /// NaN of rhs gives NaN. Whether there is one is checked in the smaller of rhs and the result.
   void run(std::span<void* const> addresses) const override {
     const auto nonfinite = [&](std::size_t i) { return any_nonfinite(static_cast<const float*>(addresses[i]), avals_[i].size()); };
     const bool look_first = g_.gaps && (!g_.all_taps_matter || avals_[1].size() <= avals_[2].size());

@@ -68,7 +68,7 @@ CpuExecutable::Plan CpuExecutable::make_plan(KernelProgram program) const {
 
 const CpuExecutable::Plan& CpuExecutable::whole_plan() const {
   if (!is_stored_) return plan_;
-  const LibraryUse use;  // a process that is copied in the midst of it would never have the plan
+  const LibraryUse use;  // a fork in the middle of this would leave the child without a plan
   std::call_once(formed_,
                  [&] { whole_plan_ = std::make_unique<const Plan>(make_plan(form_program(plan_.program.jaxpr, traits(), donated_))); });
   return *whole_plan_;
@@ -76,7 +76,7 @@ const CpuExecutable::Plan& CpuExecutable::whole_plan() const {
 
 void CpuExecutable::prepare_matmul(std::size_t number) { matmuls_[number] = make_matmul(plan_.program.matmuls[number]); }
 
-/// Makes calls of the library, and addresses.
+/// Prepares the calls of libraries, and the addresses of constants.
 void CpuExecutable::prepare_calls() {
   const KernelProgram& p = plan_.program;
   add_opaque(p);

@@ -42,7 +42,7 @@ struct Step {
   int callee = -1;
 };
 
-/// What is run: nothing of LLVM's, which is gone by then.
+/// The interpreted program, which does not refer to LLVM's data.
 struct Code {
   Code() = default;
   Code(const Code&) = delete;

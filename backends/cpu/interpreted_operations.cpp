@@ -277,7 +277,7 @@ void store_masked(const Op& o, char* m) {
 template <class Index, bool pointers, bool indices>
 void add_index(const Op& o, char* m) {
   const Index* index = at<Index>(m, o.b);
-  // Unsigned: places that a condition keeps from being read may be anywhere.
+  // Unsigned arithmetic, since addresses that a condition keeps from being read may be invalid.
   const std::uint64_t *pointer = at<std::uint64_t>(m, o.a), stride = static_cast<std::uint64_t>(o.number);
   std::uint64_t* r = at<std::uint64_t>(m, o.out);
   for (int i = 0; i < o.lanes; ++i)

@@ -46,14 +46,14 @@ void check(llvm::Error e, const char* what) {
   if (e) throw CompileError(std::string("cpu: ") + what + ": " + llvm::toString(std::move(e)));
 }
 
-// Another one for each change of generate() or of a machine's options that changes code.
+// Must be changed with every change of generate() or of the target machine's options that changes code.
 constexpr std::string_view kGenerator = "3";
 
 struct LibrarySymbol {
   const char* name;
   void* address;
 };
-/// What code calls of this library and, for moving memory, of the C library.
+/// The functions of this library, and the memory functions of the C library, that generated code calls.
 const auto& library_symbols() {
   static const LibrarySymbol symbols[] = {{"weft_library_lanes", reinterpret_cast<void*>(&weft_library_lanes)},
                                           {"weft_library_math", reinterpret_cast<void*>(&weft_library_math)},
@@ -135,7 +135,7 @@ const std::string& build_id() {
   return id;
 }
 
-/// What of a program is made into one object file, all in one tier.
+/// The part of a program that becomes one object file, all in one tier.
 struct Unit {
   CodeTier tier = CodeTier::baseline;
   std::vector<int> kernels, controls;
@@ -163,7 +163,7 @@ std::vector<Unit> cut(const KernelProgram& p, const std::vector<Schedule>& sched
       add(&Unit::kernels, static_cast<int>(i), *tiers.kernels[i], emission_work(p.kernels[i], schedules[i]), true);
   for (std::size_t i = 0; i < p.controls.size(); ++i)
     if (tiers.controls[i]) add(&Unit::controls, static_cast<int>(i), *tiers.controls[i], emission_work(p.controls[i], p, schedules), false);
-  // The longest first, so that threads end at about the same time.
+  // The largest units come first, so that threads finish at about the same time.
   std::stable_sort(units.begin(), units.end(), [](const Unit& a, const Unit& b) { return a.work > b.work; });
   return units;
 }
@@ -317,7 +317,7 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
     Unit& u = units[static_cast<std::size_t>(number)];
     std::optional<std::string> object;
     if (u.tier != CodeTier::optimized) {
-      // What an earlier process optimised is there at once.
+      // Optimised code from an earlier process is used at once.
       const CodeTier asked = std::exchange(u.tier, CodeTier::optimized);
       object = object_of(u, p, all, false, tables);
       if (!object) u.tier = asked;

@@ -71,8 +71,7 @@ void transpose(const T* from, int m, int n, T* to) {
       to[static_cast<std::size_t>(j) * static_cast<std::size_t>(m) + static_cast<std::size_t>(i)] =
           from[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
 }
-/// Whether a routine gave what it was asked for. Throws std::bad_alloc where it could not have its own memory, which is no property of the
-/// matrix.
+/// Whether a routine succeeded. Throws std::bad_alloc if it could not allocate its own memory, which is not a failure of the matrix.
 bool succeeded(lapack_int info) {
   if (info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR) throw std::bad_alloc();
   return info == 0;
@@ -97,7 +96,7 @@ std::size_t area(int m, int n) { return static_cast<std::size_t>(m) * static_cas
 
 }  // namespace
 
-// What LAPACK sees is conj(a), whose upper factor u has u^T u = a, and u^T is what is in memory.
+// LAPACK sees conj(a), whose upper factor u has u^T u = a; u^T is then in memory.
 template <class T>
 bool cholesky(T* a, int n) {
   const LibraryUse use;
@@ -134,7 +133,7 @@ void triangular_solve(const T* a, T* b, int m, int n, TriangularForm form) {
   parallel_triangular_solve(a, b, m, n, form);
 }
 
-/// Iterations on infinite elements, or such that their moduli are, may never end.
+/// LAPACK's iterations may not terminate if elements or their moduli are infinite.
 template <class T>
 bool all_finite(const T* a, std::size_t count) {
   return std::all_of(a, a + count, [](const T& v) { return std::isfinite(std::abs(v)); });
@@ -181,7 +180,7 @@ bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
   const char job = !vectors ? 'N' : full ? 'A' : 'S';
   const auto less = static_cast<std::int64_t>(std::min(m, n)), more = static_cast<std::int64_t>(std::max(m, n));
   const Scratch<lapack_int> counts(8 * less);
-  // As much as any job of the complex routine wants.
+  // Enough for every job of the complex routine.
   const Scratch<Real<T>> real_work(is_complex<T> ? less * std::max(5 * less + 7, 2 * more + 2 * less + 1) : 1);
   const auto routine = [&](T* work, lapack_int length) {
     if constexpr (is_complex<T>)

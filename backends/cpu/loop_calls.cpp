@@ -44,8 +44,8 @@ extern "C" void weft_run_blocks(void* kernel, void* const* args, std::int64_t bl
   grain = blocks_of_task(blocks, grain, num_threads());
   parallel_for((blocks + grain - 1) / grain, [&](std::int64_t i) { f(args, i * grain, std::min((i + 1) * grain, blocks)); });
 }
-/// Each thread takes its part of the blocks through as many iterations as a tile has, leaving out `radius` more blocks at each iteration
-/// where it meets another thread's part; then what was left out between two parts, block by block as its neighbours allow.
+/// Trapezoidal tiling: each thread takes its part of the blocks through all iterations of a tile, leaving out `radius` more blocks at each
+/// iteration next to another thread's part; then the blocks left out between parts are computed as their neighbours allow.
 extern "C" void weft_run_steps(void* kernel, void* const* args, std::int64_t num_args, std::int64_t blocks, std::int64_t radius,
                                std::int64_t tile, std::int64_t iterations) {
   const auto f = reinterpret_cast<KernelFunction>(kernel);

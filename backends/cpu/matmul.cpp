@@ -21,7 +21,7 @@
 namespace weft::detail {
 namespace {
 
-/// The one preparation of the process, once it has begun.
+/// The process's preparation of oneDNN, once it has started.
 struct Preparing {
   std::mutex mutex;
   std::shared_future<void> done;
@@ -59,8 +59,8 @@ void prepare_matmuls() {
 
 bool is_gemm(const dnnl::matmul::primitive_desc& d) { return std::string_view(d.impl_info_str()).starts_with("gemm"); }
 
-/// One piece's primitive. Some columns of a wider matrix, as a transposed operand, oneDNN would give to the kind of matmul that takes long
-/// to prepare, though it is no faster: they are laid side by side first.
+/// One piece's primitive. A transposed operand that consists of some columns of a wider matrix is packed first: oneDNN would otherwise use
+/// an implementation that takes long to prepare and is no faster.
 struct Piece {
   dnnl::matmul primitive;
   dnnl::memory::desc a, b, out, scratch;
@@ -155,7 +155,7 @@ class OneDnnMatmul final : public Matmul {
 
 }  // namespace
 
-// What the end needs is made at the beginning: there it may fail.
+// Allocated here, where it may fail, since the destructor must not.
 MatmulPreparation::MatmulPreparation() { preparing(); }
 MatmulPreparation::~MatmulPreparation() {
   std::shared_future<void> done;
@@ -168,7 +168,7 @@ MatmulPreparation::~MatmulPreparation() {
 
 MatmulPieces cut_matmul(const MatmulStep& p) {
   const double flops = p.flops();
-  // Each piece packs its operands anew: a few large ones, but more than one as soon as that pays.
+  // Each piece packs its own operands, so there are few large pieces, but more than one as soon as that pays off.
   const auto wanted = static_cast<std::int64_t>(flops < 5e8 ? std::clamp(flops / 8e6, 1.0, 2.0) : std::clamp(flops / 1e9, 2.0, 64.0));
   MatmulPieces r{p, p};
   if (wanted == 1) return r;
@@ -197,7 +197,7 @@ namespace {
 /// One of the two strides of each matrix is 1, as libraries want it.
 bool lies_in_lines(const MatmulStep& p) { return (p.a_row == 1 || p.a_col == 1) && (p.b_row == 1 || p.b_col == 1); }
 
-/// BLAS wants rows, or columns, of which none reaches into the next.
+/// BLAS requires rows (or columns) that do not overlap.
 bool suits_blas(const MatmulStep& p) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const auto apart = [&](std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
@@ -217,8 +217,8 @@ bool prefers_matmul(const MatmulStep& p) {
   // Matmuls with vectors are bound by memory.
   if (p.m < 4 || p.n < 4 || p.k < 4) return false;
   const double multiplications = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-  // Kernels run as fast as long as a matrix stays in the cache, and can take in what surrounds them. Of large matrices by a few columns
-  // they read rows as memory has them. But numbers of 8 and 16 bits they widen one vector after the other.
+  // Kernels are as fast while a matrix stays in the cache, and can fuse the surrounding operations. For large matrices times a few columns
+  // they read rows contiguously. But they are slow for 8- and 16-bit numbers, which they widen vector by vector.
   const bool packed = has_packed_matmul(p.dtype, p.right_dtype, p.out_dtype);
   const bool is_skinny = p.n < 16 && p.dtype == float64 && static_cast<double>(p.m) * static_cast<double>(p.k) > 1e6;
   const double size = std::cbrt(multiplications);

@@ -13,7 +13,7 @@
 namespace weft::detail {
 namespace {
 
-/// The file holds what isn't known here.
+/// Thrown if the file has something that the loader doesn't know.
 struct Unknown {};
 
 constexpr std::size_t kJump = 16;  // a jump to an address that follows it
@@ -65,7 +65,7 @@ class ObjectLoader {
       if (s.sh_type != SHT_NOBITS) contents(s);
     }
   }
-  /// What the file has of a section. One that says that it has nothing there (SHT_NOBITS) may still be named as another's strings.
+  /// The contents of a section in the file. A malformed file may name a section without contents (SHT_NOBITS) as a string table.
   std::string_view contents(const Elf64_Shdr& s) const {
     if (s.sh_offset > file_.size() || file_.size() - s.sh_offset < s.sh_size) throw Unknown();
     return file_.substr(s.sh_offset, s.sh_size);
@@ -168,7 +168,7 @@ class ObjectLoader {
           break;
         default: throw Unknown();
       }
-      // Addresses wrap around, whatever a damaged file says.
+      // Unsigned arithmetic wraps around for damaged files.
       std::uint64_t sum = static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(r.r_addend);
       if (type != R_X86_64_64) sum -= reinterpret_cast<std::uint64_t>(place);
       value = static_cast<std::int64_t>(sum);

@@ -20,16 +20,16 @@ void end_library_threads() {
   if (&blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();
 }
 
-// OpenBLAS starts a thread for every processor when it is loaded; they look for work for a tenth of a second, and that is when a program
-// compiles and first runs. As weft never gives them any they are ended; OpenBLAS starts them again for whoever does. Only where the process
-// has no other threads: one of those might be in OpenBLAS just now.
+// OpenBLAS starts a thread for every processor when it is loaded, and they spin for a tenth of a second, just when a program compiles and
+// first runs. weft never uses them, so they are ended; OpenBLAS starts them again for other users. Only if the process has no other
+// threads, of which one might be inside OpenBLAS.
 [[maybe_unused]] const bool ended = [] {
   if (threads_of_process() == openblas_get_num_threads()) end_library_threads();
   return true;
 }();
 
-/// Starts as many threads at once, and ends them; throws std::system_error where they can't be had. OpenBLAS interrupts the process
-/// (SIGINT) where it can't start its own, as under a limit of memory.
+/// Starts n threads at once and ends them; throws std::system_error if they can't be created. OpenBLAS raises SIGINT if it can't start its
+/// own threads, under a memory limit for example.
 void try_threads(int n) {
   std::atomic<bool> end{false};
   std::vector<std::thread> threads;

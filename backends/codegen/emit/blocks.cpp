@@ -32,7 +32,7 @@ Value* expression(VectorBuilder& builder, const Dag& dag, NodeId n, llvm::functi
 }
 
 Value* emit_before(llvm::IRBuilder<>& ir, llvm::Instruction* place, llvm::function_ref<Value*()> f) {
-  // The point to come back to is an instruction, where there is one: what is emitted in between may cut its block.
+  // The insertion point is saved as an instruction if there is one, since code emitted in between may split its block.
   llvm::BasicBlock* block = ir.GetInsertBlock();
   llvm::Instruction* before = ir.GetInsertPoint() == block->end() ? nullptr : &*ir.GetInsertPoint();
   ir.SetInsertPoint(place);

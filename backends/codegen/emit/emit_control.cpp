@@ -22,7 +22,7 @@ constexpr std::size_t kMaxInlineNodes = 1500;    // of one kernel
 constexpr std::size_t kMaxRepeatedNodes = 60;    // of one that is run in several places
 constexpr std::size_t kMaxFunctionNodes = 6000;  // of all kernels of a function
 constexpr std::int64_t kMaxInlineScratch = 1 << 14;
-constexpr int kMaxOpen = 16;  // loops and branches inside of one another in a function: LLVM's passes take more than linear time in them
+constexpr int kMaxOpen = 16;  // depth of nested loops and branches in a function: LLVM's passes take superlinear time in it
 
 class ControlEmitter {
  public:
@@ -62,7 +62,7 @@ class ControlEmitter {
     if (failed_->use_empty()) failed_->eraseFromParent();
   }
 
-  /// A loop or a branch that is deep inside of others, as a function of its own.
+  /// Emits a deeply nested loop or branch as a separate function.
   void call_apart(const KernelProgram& p, const Step& s, const Values& at) {
     Values given;
     for (BufferId b : s.buffers) given.push_back(at[static_cast<std::size_t>(b)]);
@@ -120,7 +120,7 @@ class ControlEmitter {
     return v = at_entry([&] { return ir_.CreateLoad(ir_.getPtrTy(), ir_.CreateConstGEP1_64(ir_.getPtrTy(), function_->getArg(1), slot)); });
   }
 
-  /// Memory for pointers, used anew by each call.
+  /// Stack memory for pointers, reused by each call.
   Value* pointers(const Values& values) {
     if (!array_ || values.size() > array_size_) {
       array_size_ = std::max<std::size_t>(values.size(), 1);
@@ -233,7 +233,7 @@ class ControlEmitter {
     --open_;
   }
 
-  /// Where the carried values are during a loop.
+  /// The memory of the carried values during a loop.
   struct Carried {
     const ControlStep& c;
     Values start, result;
@@ -288,7 +288,7 @@ class ControlEmitter {
     }
   }
 
-  /// All iterations of a stepped kernel; the loop goes through those of the rest of the body.
+  /// Calls all iterations of a stepped kernel at once; the emitted loop runs the rest of the body.
   void run_stepped(const ControlStep& c, const SteppedKernel& stepped, const Values& operands, const Values& results, Value* scratch) {
     const KernelProgram& body = c.programs[0];
     const Step& s = body.steps[static_cast<std::size_t>(stepped.step)];

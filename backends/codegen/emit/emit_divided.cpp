@@ -11,8 +11,8 @@ using llvm::Value;
 
 namespace {
 constexpr std::int64_t kNoted = 1024;  // iterations in a chunk
-constexpr int kMostLanes = 16;         // are looked at together
-constexpr int kTableLanes = 8;         // that are closed up by a table
+constexpr int kMostLanes = 16;         // iterations examined in one vector
+constexpr int kTableLanes = 8;         // lanes compressed by a table lookup
 
 /// A table for compressing eight lanes: for each set of lanes its members in order, then arbitrary ones.
 llvm::Constant* lanes_of_sets(llvm::Module& module) {

@@ -14,7 +14,7 @@ using llvm::Value;
 namespace {
 
 constexpr std::int64_t kLineBytes = 64;
-constexpr int kFewLanes = 8;  // under a mask, that are gathered or scattered one by one
+constexpr int kFewLanes = 8;  // up to this many lanes, masked gathers and scatters are emitted element by element
 
 std::vector<int> every_second(int lanes, int first) {
   std::vector<int> m;
@@ -48,7 +48,7 @@ int KernelEmitter::slots() const {
   for (const LoopPlan& l : s_.outer) n *= l.unroll;
   return n;
 }
-/// Which of an outer point's scratch copies: a number below slots().
+/// The number of the outer point's scratch copy, below slots().
 Value* KernelEmitter::copy_slot(const Copy& copy) const {
   std::uint64_t slot = 0;
   for (std::size_t i = 0; i < frames_.size() && static_cast<int>(i) <= base_level_; ++i)
@@ -56,7 +56,7 @@ Value* KernelEmitter::copy_slot(const Copy& copy) const {
   return llvm::ConstantInt::get(llvm::Type::getInt64Ty(module_.getContext()), slot);
 }
 
-/// Splits a position into a part that is computed outside of the innermost loop that changes it, and constants.
+/// Splits a position into a part that is invariant in the innermost loops, and constant offsets.
 KernelEmitter::Address KernelEmitter::address(int arg, NodeId position, const Copy& copy) {
   const Affine& a = k_.dag.affine(position);
   const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
@@ -152,8 +152,8 @@ KernelEmitter::Address KernelEmitter::address(int arg, NodeId position, const Co
   return out;
 }
 
-/// Whether so many first lanes are better accessed by smaller vectors than under a mask: what a masked store wrote, processors can't hand
-/// on to a load before it is in the cache.
+/// Whether the first `kept` lanes are better accessed by smaller vectors than under a mask: processors can't forward a masked store to a
+/// load.
 bool KernelEmitter::in_parts(int kept) const {
   return kept > 0 && (std::popcount(static_cast<unsigned>(kept)) <= 2 || !features_.masked_memory);
 }
@@ -240,7 +240,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   fetch_ahead(arg, n.operands[0], a, false);
   if (guard && VectorBuilder::lanes_of(guard) == 1 && a.pointer && a.stride == 1 &&
       k_.args[static_cast<std::size_t>(arg)].elements >= lanes_) {
-    // All lanes or none: where there is nothing, what is read elsewhere is not used.
+    // The guard holds for all lanes or none: if it doesn't, the load reads another address and its value is not used.
     a.pointer = ir_.CreateSelect(guard, a.pointer, args_[static_cast<std::size_t>(arg)]);
   } else if (guard) {
     guard = full(guard);
@@ -297,7 +297,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   return builder_.from_memory(v, n.dtype);
 }
 
-/// Whether the store goes past the caches, which whole aligned vectors can.
+/// Whether the store is non-temporal, which needs whole aligned vectors.
 bool KernelEmitter::streams(const Store& s) const {
   return lanes_ > 1 && !mask_ && contains(s_.streamed, s.arg) && is_aligned(k_, s, vector_dim_, lanes_, features_.vector_bytes);
 }
@@ -334,7 +334,7 @@ void KernelEmitter::fetch_gathered(int arg, NodeId position, const Copy& copy) {
   }
 }
 
-/// Rows are pages apart, so that hardware fetches none ahead.
+/// Rows are pages apart, so the hardware does not prefetch them.
 void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a, bool is_store) {
   const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
   std::int64_t down = 0;
@@ -356,7 +356,7 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
   if (!varies(k_.dag[s.position].dims) && !lane_scratch) {
     Value* p = a.pointer;
     if (guard) {
-      // Elsewhere the value is stored to memory that is never read.
+      // Where the guard doesn't hold, the value is stored to memory that is never read.
       llvm::BasicBlock& entry = function_->getEntryBlock();
       p = ir_.CreateSelect(guard, p, llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(element));
     }
@@ -364,7 +364,7 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
     return;
   }
   if (guard && VectorBuilder::lanes_of(guard) == 1 && !mask_ && a.pointer && a.stride == 1 && !streams(s)) {
-    // All lanes or none; what a masked store wrote, processors can't hand on to a load.
+    // The guard holds for all lanes or none: a store to a selected address is used, since masked stores can't be forwarded to loads.
     llvm::BasicBlock& entry = function_->getEntryBlock();
     llvm::AllocaInst* elsewhere =
         llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_)));
@@ -419,7 +419,7 @@ void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
   ir_.CreateMaskedScatter(v, pointers, align, mask_);
 }
 
-/// Two values, such as the parts of complex numbers, by one store, where they are beside each other.
+/// Stores two values, such as the parts of complex numbers, by one store if they are adjacent.
 bool KernelEmitter::store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag) {
   if (re.arg != im.arg || mask_ || re.guard >= 0 || !varies(k_.dag[re.position].dims)) return false;
   const KernelArg& info = k_.args[static_cast<std::size_t>(re.arg)];
@@ -452,7 +452,7 @@ void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
     if (square[i] < 0) joined[i] = joined_frames(*stores[i], sign[i]);
     squares |= square[i] >= 0 || !joined[i].empty();
   }
-  // All values first: a store may overwrite what another one reads.
+  // All values are computed first, since a store may overwrite memory that another value reads.
   std::map<Copy, Values> all;
   if (squares)
     for_each_copy([&](const Copy& copy) {

@@ -1,6 +1,6 @@
-// Loads and stores of lanes that are a few elements apart, such as the channels of pixels: what is between the first and the last lane is
-// read as whole vectors, of which shuffles pick the lanes; and where all elements of the records are computed side by side, they are
-// joined and written as whole vectors. For full vectors without a condition; others are gathered and scattered.
+// Loads and stores of lanes that are a few elements apart, such as the channels of pixels (interleaved access). The span from the first to
+// the last lane is loaded as whole vectors, from which shuffles pick the lanes; where all elements of the records are computed side by
+// side, they are interleaved and stored as whole vectors. Only for full vectors without a condition; others are gathered and scattered.
 #include <algorithm>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
@@ -103,7 +103,7 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
   auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, false))].memo;
   Value* result = nullptr;
   for (int c = 0; c < kept; ++c) {
-    // Each step takes its lanes from one more part; the last lane's value stands in lanes that do not exist.
+    // Each step takes the lanes of one more part; lanes that do not exist repeat the last one.
     Value* column = parts[0];
     for (int i = std::min(1, count - 1); i < count; ++i) {
       std::vector<int> from;

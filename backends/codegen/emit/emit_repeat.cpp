@@ -77,7 +77,7 @@ void KernelEmitter::repeat(const Repeat& r) {
     const int lanes = VectorBuilder::lanes_of(s.phi);
     if (lanes > 1) s.next = builder_.splat(s.next, lanes);
     if (r.go_on < 0) continue;
-    // Lanes that are done keep what they have; where all go on or none, nothing is to choose.
+    // Finished lanes keep their values; if all lanes go on or none, no select is needed.
     Value* go = get(r.go_on, s.copy);
     if (VectorBuilder::lanes_of(go) > 1 || copies.size() > 1) s.next = ir_.CreateSelect(go, s.next, s.phi);
   }

@@ -47,7 +47,7 @@ void KernelEmitter::store_rows(const Store& s, const Copy& first, const Values& 
     ir_.CreateAlignedStore(rows[static_cast<std::size_t>(l)], ir_.CreateGEP(element, a.pointer, i64(l * a.stride)), element_align(t));
 }
 
-/// Element (i, k) becomes (k, i): blocks of half the size change places, then blocks within them.
+/// Transposes a square: off-diagonal blocks of half the size are exchanged, then blocks within them.
 void KernelEmitter::turn(Values& square) {
   for (int half = lanes_ / 2; half >= 1; half /= 2) {
     std::vector<int> low, high;
@@ -62,7 +62,7 @@ void KernelEmitter::turn(Values& square) {
       b = ir_.CreateShuffleVector(a, b, high);
       a = upper;
     }
-    // The code generator's time for a chain of such steps grows fast with its length.
+    // The code generator takes superlinear time in the length of a chain of such steps.
     if (half == 4)
       for (Value*& v : square)
         if (v->getType()->isFPOrFPVectorTy()) v = ir_.CreateArithmeticFence(v, v->getType());
@@ -112,7 +112,7 @@ KernelEmitter::Values KernelEmitter::load_columns(DType t, std::int64_t stride, 
   const llvm::Align align = element_align(t);
   Values columns;
   if (stride == kept && kept <= s_.shuffled_record && existing_lanes() == lanes_) {
-    // Vectors one behind the other hold whole records.
+    // Consecutive vectors hold whole records.
     Values parts;
     for (int i = 0; i < kept; ++i) parts.push_back(ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, first, i64(i * lanes_)), align));
     for (int c = 0; c < kept; ++c) {

@@ -24,7 +24,8 @@ std::uint64_t KernelEmitter::key(NodeId n, const Copy& copy, int variant) const 
   const std::uint64_t dims = n >= 0 ? k_.dag[n].dims : ~std::uint64_t{0};
   std::uint64_t which = 0;
   for (std::size_t i = 0; i < frames_.size(); ++i) {
-    // Loops that it doesn't depend on don't count: they may be unrolled otherwise where it is looked up again.
+    // Copies of loops on which the node doesn't depend are not part of the key: those loops may be unrolled differently where it is used
+    // again.
     if (frames_[i].unroll == 1 || !(dims >> frames_[i].dim & 1)) continue;
     which = which * static_cast<std::uint64_t>(frames_[i].unroll) + static_cast<std::uint64_t>(i < copy.size() ? copy[i] : 0);
   }
@@ -74,7 +75,7 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
   return expression(builder_, k_.dag, n, [&](NodeId o) { return get(o, copy); });
 }
 
-/// The function called as a function of the module.
+/// The mathematical function as a call of a function in the module.
 Value* KernelEmitter::call_math(const Node& n, const Copy& copy) {
   const DType t = k_.dag[n.operands[0]].dtype;
   Values args;
@@ -129,7 +130,7 @@ Value* KernelEmitter::lane_numbers() {
 Value* KernelEmitter::lane_index(NodeId n, const Copy& copy) {
   const Node& node = k_.dag[n];
   if (node.kind == NodeKind::index_div || node.kind == NodeKind::index_mod) return get(n, copy);
-  // A computed integer, known to be small; it need not be widened first.
+  // A computed integer that is known to be small is not widened first.
   NodeId narrow = n;
   if (!wide_index_ && node.kind == NodeKind::op && node.op == ScalarOp::convert && k_.dag[node.operands[0]].dtype.is_signed())
     narrow = node.operands[0];

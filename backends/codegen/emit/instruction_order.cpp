@@ -12,7 +12,7 @@ namespace weft::detail {
 namespace {
 
 constexpr int kCycle = 3, kIssue = 2;   // units of time: three instructions in two cycles
-constexpr std::size_t kLookAhead = 40;  // instructions, which bounds how many values more are alive at once
+constexpr std::size_t kLookAhead = 40;  // instructions, which bounds the additional register pressure
 constexpr std::size_t kMinInstructions = 12;
 
 /// In cycles, as of recent processors.
@@ -90,7 +90,7 @@ void interleave_chains(llvm::BasicBlock& block) {
   }
   if (all.size() < kMinInstructions) return;
 
-  // The first in the old order that need not wait comes next; if all must, the one that waits least.
+  // Picks the first instruction, in the original order, whose operands are ready; if there is none, the one that waits least.
   std::int64_t now = 0;
   for (std::size_t oldest = 0, placed = 0; placed < all.size(); ++placed) {
     while (all[oldest].done >= 0) ++oldest;

@@ -77,7 +77,7 @@ class Splitter {
            static_cast<double>(size(k_.outer.back())) >= lanes;
   }
 
-  /// All points of the loop where one thread does them; else what divides it. 0: nothing does.
+  /// The block size: all points of the loop if one thread runs them, else a divisor of it; 0 if there is none.
   std::int64_t choose_block() const {
     const std::int64_t n = size(dim_);
     double others = 1;

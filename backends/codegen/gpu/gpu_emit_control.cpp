@@ -169,7 +169,7 @@ void GpuEmitter::points() {
   Value* low = extend(team_);
   Value* step = extend(ir_.CreateMul(blocks, i32(teams_of_block)));
   Value* high = number(s_.teams);
-  // Threads that meet at barriers run the same number of times.
+  // Threads that meet at barriers must run the same number of iterations.
   if (s_.columns) low = extend(ir_.CreateSub(team_, lane_));
   loop(mask_of(s_.points), low, high, step, {}, [&](Value* point, Values v) {
     nest_level_ = scopes_.size() - 1;
@@ -394,7 +394,7 @@ void GpuEmitter::folds(std::size_t n) {
   }
 }
 
-/// Running reductions, a tile of the team's width at a time: a scan across the team, then what came before.
+/// Running reductions, a tile of the team's width at a time: a scan across the team, combined with the total of the tiles before.
 void GpuEmitter::scan(std::size_t n) {
   const Nest& t = k_.nests[n];
   Values carried;
@@ -478,7 +478,7 @@ GpuEmitter::Values GpuEmitter::through_shared(const Values& v, Value* slot, Valu
 GpuEmitter::Values GpuEmitter::combine_team(const Reduction& r, Values v) {
   if (s_.team == 1) return v;
   if (s_.columns) {
-    // Threads of a column are 32 apart. Half of those that are left hand their values to the others.
+    // Threads of a column are 32 apart. In each step, half of the remaining threads pass their values to the others.
     for (std::int64_t half = s_.team / 2; half >= 1; half /= 2) {
       Value* thread = ir_.CreateAdd(ir_.CreateMul(warp_, i32(32)), lane_);
       Value* partner = ir_.CreateAdd(ir_.CreateMul(ir_.CreateXor(warp_, i32(half)), i32(32)), lane_);

@@ -105,7 +105,7 @@ Value* GpuEmitter::load(NodeId id) {
   Value* guard = n.operands[1] >= 0 ? get(n.operands[1]) : nullptr;
   const auto one = [&](Value* at, Value* where) -> Value* {
     Value* p = address(arg, at);
-    // Elsewhere the first element is read: it is there.
+    // Where the guard doesn't hold, the first element is read, which always exists.
     if (where) p = ir_.CreateSelect(where, p, args_[a]);
     return ir_.CreateAlignedLoad(element, p, alignment(arg));
   };
@@ -184,7 +184,7 @@ void GpuEmitter::exchange_atomic(ScalarOp op, DType t, Value* where, Value* v) {
   };
   Value* made = whole(builder_.op(op, in, std::array{old, operand}));
   if (t.is_floating() && (op == ScalarOp::min || op == ScalarOp::max)) {
-    // Zeros of both signs are equal; which one stays must not depend on who comes first.
+    // Zeros of both signs are equal; which one stays must not depend on the order of threads.
     Value* a = there;
     Value* b = whole(v);
     Value* equal = builder_.op(ScalarOp::eq, bool_, std::array{old, operand});
@@ -206,7 +206,7 @@ void GpuEmitter::store_all(std::size_t number, bool in_reduction, Value* conditi
 
 void GpuEmitter::store_all(std::span<const Store* const> stores, Value* condition) {
   if (stores.empty()) return;
-  // All values first: a store may overwrite what another one reads.
+  // All values are computed first, since a store may overwrite memory that another value reads.
   Values values, guards;
   for (const Store* s : stores) {
     values.push_back(s_.atomic ? nullptr : get(s->value));

@@ -51,7 +51,7 @@ class RadixEmitter : GpuRoutine {
     ir_.SetInsertPoint(loop);
     llvm::PHINode *start = ir_.CreatePHI(i64_, 2), *running = ir_.CreatePHI(i32_, 2);
     Value *number = ir_.CreateAdd(start, wide(thread_)), *there = ir_.CreateICmpULT(number, tiles);
-    // All threads read something, so that they stay together.
+    // All threads read some address, so that the warp does not diverge.
     Value* place = at(i32_, counts, ir_.CreateAdd(row, ir_.CreateSelect(there, number, i64(0))));
     Value* own = ir_.CreateSelect(there, load(i32_, place), i32(0));
     const auto [below, all] = scan_block(own);
@@ -82,7 +82,7 @@ class RadixEmitter : GpuRoutine {
     sums_ = shared(i32_, kWarps, "move_sums");
     const auto of_warp = [&](int w) { return at(i32_, starts, ir_.CreateAdd(thread_, i32(w * R::kDigits))); };
 
-    // What is behind the last element counts as the largest code: it is the last of all.
+    // Elements beyond the end count as the largest code, so that they sort last.
     std::vector<Value*> code(each), number(each), rank(each);
     Value* own = ir_.CreateAdd(first, wide(ir_.CreateAdd(ir_.CreateMul(warp, i32(static_cast<std::int64_t>(each) * kWarp)), lane)));
     for (std::size_t i = 0; i < each; ++i) {
@@ -110,7 +110,7 @@ class RadixEmitter : GpuRoutine {
     }
     threads_.sync_block();
 
-    // From here a thread looks after the digit of its number.
+    // From here on, each thread handles the digit equal to its number.
     std::vector<Value*> before_warp;
     Value* of_digit = i32(0);
     for (int w = 0; w < kWarps; ++w) {

@@ -9,7 +9,7 @@
 namespace weft::detail {
 namespace {
 
-/// The least and greatest position. Chunks count as they are: the last one may be shorter.
+/// The least and greatest position, with the true limits of chunks, of which the last may be shorter.
 std::pair<std::int64_t, std::int64_t> extent(const Kernel& k, NodeId position) {
   const Node& n = k.dag[position];
   if (n.kind != NodeKind::index) return {n.low, n.high};
@@ -27,7 +27,7 @@ std::pair<std::int64_t, std::int64_t> extent(const Kernel& k, NodeId position) {
   return {low, high};
 }
 
-/// Whether the position's quotients and remainders see steps that are not done, which makes its bounds too wide.
+/// Whether the position has quotients or remainders of loops with a limit, so that its bounds include steps that are not executed.
 bool sees_limits(const Kernel& k, NodeId position) {
   for (const AffineTerm& t : k.dag.affine(position).terms)
     if (t.atom < 0)

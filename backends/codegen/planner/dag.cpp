@@ -133,7 +133,7 @@ bool Dag::split(NodeId a, std::int64_t divisor, NodeId& quotient, NodeId& rest) 
   return split_off(a, divisor, quotient, rest) && (*this)[rest].high < divisor;
 }
 
-/// The same, but the rest, which is not negative, may be the divisor or more.
+/// The same, but the rest may be as large as the divisor or larger.
 bool Dag::split_off(NodeId a, std::int64_t divisor, NodeId& quotient, NodeId& rest) {
   const Node& n = (*this)[a];
   if (n.high < divisor) {  // valid positions are never negative
@@ -343,8 +343,8 @@ bool is_by_positive(const Dag& dag, NodeId n, ScalarOp op) {
   return is_op(dag, n, op) && dag[n].dtype.is_signed() && dag[dag[n].operands[1]].kind == NodeKind::constant &&
          dag[dag[n].operands[1]].integer > 0;
 }
-/// Whether one of two conditions says that x % c is not 0 and the other one that x is not positive, or that x % c is negative: then both
-/// say that x % c is negative. The remainder; -1: they are other conditions.
+/// If one of two conditions is x % c != 0 and the other one x <= 0 or x % c < 0, both together mean x % c < 0: returns the remainder; else
+/// -1.
 NodeId negative_remainder(const Dag& dag, NodeId one, NodeId other) {
   if (!is_op_with(dag, other, ScalarOp::ne, 0)) std::swap(one, other);
   if (!is_op_with(dag, other, ScalarOp::ne, 0)) return -1;
@@ -354,8 +354,8 @@ NodeId negative_remainder(const Dag& dag, NodeId one, NodeId other) {
   return is_op_with(dag, one, ScalarOp::ne, 1) && operand_of_sign(dag, dag[one].operands[0]) == dag[rest].operands[0] ? rest : -1;
 }
 
-/// What `select(condition, yes, no)` is where it corrects a quotient or remainder by a constant, which were rounded towards 0, to one
-/// that is rounded down. Nothing: it is another selection.
+/// Recognises `select(condition, yes, no)` as the correction of a truncating quotient or remainder by a constant to a flooring one, and
+/// returns that; nothing for other selections.
 std::optional<KernelValue> rounded_down(Dag& dag, KernelValue condition, KernelValue yes, KernelValue no) {
   if (!is_op_with(dag, condition.id, ScalarOp::lt, 0)) return {};
   const NodeId rest = dag[condition.id].operands[0];
@@ -434,7 +434,7 @@ KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
   Node n;
   n.kind = NodeKind::op, n.op = op, n.dtype = result;
   for (std::size_t i = 0; i < v.size(); ++i) n.operands[i] = v[i].id;
-  // Sums and products are the same in either order, but for which of two NaNs comes out.
+  // Sums and products are commutative, except for which of two NaNs results.
   if (op == ScalarOp::add || op == ScalarOp::mul || op == ScalarOp::bit_and || op == ScalarOp::bit_or || op == ScalarOp::bit_xor) {
     Node swapped = n;
     std::swap(swapped.operands[0], swapped.operands[1]);

@@ -1,4 +1,4 @@
-// What is known of integers in expressions: the least and the greatest number that a value can be. Indices made by iota, clip, remainders
+// Range analysis of integers in expressions: the least and the greatest number that a value can be. Indices made by iota, clip, remainders
 // or masks need neither be wrapped nor moved inside an array.
 #include <algorithm>
 

@@ -81,7 +81,7 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
     }
     return {};
   };
-  // Libraries want biases at whole vectors, also where they are rows of something larger.
+  // Libraries need aligned biases, also if they are rows of a larger array.
   const bool whole = out.ndim() > 0 && matmul.step.n == out.shape[-1] && matmul.step.n * out.dtype.itemsize() % 16 == 0;
   if (inner(value) && near.read_only_by(value, 1) && whole) {
     const int next = readers[value][0];
@@ -106,7 +106,7 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
       if (target_.relu_epilogues && out.dtype.is_floating() && (is_named("weft.relu", e.outputs[0]) || near.is_max_with_zero(e, value)))
         activation = Activation::relu;
     }
-    // Everything between the value and the result serves the result alone.
+    // All equations between the value and the result must be used by the result alone.
     std::vector<int> between;
     for (int i = activation == Activation::none ? last : defined_by_[value] + 1; i < last; ++i) {
       const Eqn& b = j_.eqns[static_cast<std::size_t>(i)];

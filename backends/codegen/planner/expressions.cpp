@@ -230,7 +230,7 @@ KernelValue Expressions::movement(const Eqn& e, std::span<const NodeId> coords, 
     if (m.guarded) inside = dag_.both(inside, dag_.below(position, size * dim.divisor));
     if (dim.divisor != 1) {
       if (m.guarded) {
-        // A remainder is only taken of what is not negative.
+        // Remainders are taken of nonnegative positions only.
         const NodeId shifted = dag_.offset(position, (-std::min<std::int64_t>(dag_[position].low, 0) / dim.divisor + 1) * dim.divisor);
         inside = dag_.both(inside, dag_.below(dag_.modulo(shifted, dim.divisor), 1));
       }
@@ -276,8 +276,8 @@ NodeId Expressions::clamped_start(KernelValue start, std::int64_t limit) {
   return dag_.index_of(dag_.max(dag_.min(start, dag_.integer(start.dtype, limit)), dag_.integer(start.dtype, 0)), 0, limit);
 }
 
-/// The coordinates in the operand that belong to an element of a gather's result or a scatter's updates. Windows are moved inside; with
-/// `check`, `inside` tells whether that was needed.
+/// The coordinates in the operand of an element of a gather's result or a scatter's updates. Windows are clamped into the operand; with
+/// `check`, `inside` says whether they were inside already.
 Expressions::Place Expressions::locate(const IndexedGeometry& g, const Shape& operand, Atom indices, std::span<const NodeId> coords,
                                        bool check) {
   Coords batch;

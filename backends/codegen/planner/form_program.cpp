@@ -1,4 +1,4 @@
-// The way from a simplified program to kernels, steps and memory: updates in place are prepared, kernels formed, memory planned.
+// From a simplified program to kernels, steps and memory: prepares updates in place, forms kernels, plans memory.
 #include "weft/backends/codegen/planner/planner.h"
 #include "weft/backends/codegen/planner/update_order.h"
 #include "weft/backends/codegen/planner/window_updates.h"

@@ -23,7 +23,7 @@ class Uniter {
   }
 
  private:
-  /// How a nest's paired positions become positions of parts.
+  /// How the positions of a nest's complex elements become positions of their parts.
   struct Loops {
     int along = -1;  ///< this loop gets twice as many steps
     int part = -1;   ///< or this one is added
@@ -31,7 +31,7 @@ class Uniter {
 
   // The operations on imaginary parts.
 
-  /// Stores, reductions, and all they need come in pairs.
+  /// Pairs all stores, reductions, and the nodes on which they depend.
   bool pair_all() {
     bool any = false;
     for (std::size_t n = 0; n < k_.nests.size(); ++n) {
@@ -69,7 +69,7 @@ class Uniter {
            std::all_of(a.terms.begin(), a.terms.end(), [](const AffineTerm& t) { return t.coef % 2 == 0; });
   }
 
-  /// Whether im is to imaginary parts what re is to real ones.
+  /// Whether im computes from imaginary parts what re computes from real parts.
   bool pair(NodeId re, NodeId im) {
     if (const auto known = pairs_.find({nest_, re}); known != pairs_.end()) return known->second == im;
     const Node &a = old_[re], &b = old_[im];
@@ -113,7 +113,7 @@ class Uniter {
     return same;
   }
 
-  /// Notes what both parts have in common.
+  /// Records a node that both parts share.
   void share(NodeId n) {
     if (!shared_.insert({{nest_, n}, 0}).second) return;
     const Node& node = old_[n];
@@ -134,7 +134,7 @@ class Uniter {
     return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) { return a.arg == arg; });
   }
 
-  /// Nothing but moves of elements of two words.
+  /// Whether the kernel only moves elements of two words.
   bool moves_words() const {
     if (operations_ > 0 || shares_local_) return false;
     for (const Nest& t : k_.nests)
@@ -210,7 +210,7 @@ class Uniter {
     return true;
   }
 
-  /// A loop over the parts themselves, for maps whose elements are here and there.
+  /// Adds a loop over the two parts, for maps whose elements are not contiguous.
   bool adds_loop() {
     if (k_.nests.size() != 1 || old_.dims.size() >= Dag::kMaxDims || operations_ > kMaxScattered) return false;
     const Nest& t = k_.nests[0];

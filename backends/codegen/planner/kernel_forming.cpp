@@ -51,7 +51,7 @@ class KernelFormer final : public LeafReader {
   }
 
  private:
-  /// Where a value may be used without going through memory: by all later nests, within the nest's parallel loops, or within all its loops.
+  /// The scope in which a value may be used without memory: all later nests, the nest's parallel loops, or all of its loops.
   enum class Level { outer, parallel, body };
   struct Storage {
     int arg = -1;
@@ -92,8 +92,8 @@ class KernelFormer final : public LeafReader {
     return arg;
   }
 
-  /// How far the elements that belong to one outer point are apart, in each dimension: from the first to one behind the last. Where the
-  /// outer loop is the fast part of a dimension, that is more than their number.
+  /// The extent, in each dimension, of the elements that belong to one outer point. If the outer loop is the fast part of a dimension, it
+  /// is larger than their number.
   std::vector<std::int64_t> inner_extents(const Member& m) {
     const Aval& aval = p_.avals_[m.var];
     std::vector<std::int64_t> extents(static_cast<std::size_t>(aval.ndim()), 1);
@@ -153,7 +153,7 @@ class KernelFormer final : public LeafReader {
     if (e.op->combiner) {
       const bool always_inside = dag_[position].low >= 0 && dag_[position].high < aval.size();
       const KernelValue old = load(arg, aval.dtype, position, always_inside ? -1 : guard);
-      // Read again for each update, also where its position stays the same.
+      // The load is repeated for each update, even if its position stays the same.
       dag_.nodes[static_cast<std::size_t>(dag_.real(old).id)].dims |= kernel_.sequential;
       if (aval.dtype.is_complex()) dag_.nodes[static_cast<std::size_t>(dag_.imag(old).id)].dims |= kernel_.sequential;
       switch (*e.op->combiner) {
@@ -233,8 +233,8 @@ class KernelFormer final : public LeafReader {
     return true;
   }
 
-  /// Whether rows that are shorter than a vector would be written while others are reduced: vectors go along the parallel loops there, so
-  /// that each of their elements would go to another row.
+  /// Whether rows shorter than a vector would be written in a nest that reduces: it is vectorised along its parallel loops, so that the
+  /// lanes of a store would be in different rows.
   bool scatters_rows(const Root& r, int n) {
     const Nest& t = nest(n);
     if (r.reduce.empty() == t.reduce.empty() || reads_from(r, n)) return false;
@@ -358,7 +358,7 @@ class KernelFormer final : public LeafReader {
     });
   }
 
-  /// A nest of parallel loops becomes one whose last loops reduce: what it stores is stored within them.
+  /// Turns the last loops of a parallel nest into reducing loops; its stores stay within them.
   void turn_into_reduction(int n, std::size_t num_parallel) {
     Nest& t = nest(n);
     t.reduce.assign(t.parallel.begin() + static_cast<std::ptrdiff_t>(num_parallel), t.parallel.end());

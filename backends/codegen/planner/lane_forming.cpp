@@ -16,7 +16,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kMaxWithoutBatch = 4;  // vectors are better used along the dimensions of larger arrays
+constexpr std::int64_t kMaxWithoutBatch = 4;  // larger arrays without a batch are better vectorised along their dimensions
 constexpr std::int64_t kMaxChoices = 16;      // of an element of an array in registers, by a computed index
 constexpr std::int64_t kGuessedTrips = 64;
 constexpr std::size_t kMaxEquations = 200;  // of a program that becomes one kernel
@@ -221,12 +221,12 @@ class Former : public LanePoint {
     if (elements(s) > (batch_shape.empty() && e_->op->kind == Kind::control ? kMaxWithoutBatch : kMaxLaneElements)) throw NotLanes();
   }
 
-  /// Before anything is built for them.
+  /// Checks sizes before any nodes are built.
   void check_sizes(const LaneScope& scope, std::span<const Atom> carry) const {
     for (Atom a : carry) check_size(scope.jaxpr().aval(a).shape);
   }
 
-  /// An array in registers.
+  /// The elements of an array in registers.
   struct Registers {
     Aval aval;
     bool batched = false;
@@ -246,7 +246,7 @@ class Former : public LanePoint {
   LaneScope::Source source_of(Registers r) {
     return [this, r = std::move(r)](std::span<const NodeId> at, NodeId) { return element(r, at, r.batched ? batch_shape.size() : 0, 0); };
   }
-  /// The element of an array in registers; where a coordinate is computed, a choice of all that it may be.
+  /// The element of an array in registers; a computed coordinate selects among all elements that it may name.
   KernelValue element(const Registers& r, std::span<const NodeId> at, int dim, std::int64_t base) {
     for (int d = 0; dim == (r.batched ? batch_shape.size() : 0) && d < dim; ++d)
       if (at[static_cast<std::size_t>(d)] != dag().index_dim(kernel.outer[static_cast<std::size_t>(d)])) throw NotLanes();

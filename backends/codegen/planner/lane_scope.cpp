@@ -150,7 +150,7 @@ KernelValue LaneScope::cumulative(const Eqn& e, std::span<const NodeId> at, Node
   std::int64_t here = 0;
   const std::int64_t size = j_.avals[e.outputs[0]].shape[p.axis];
   if (!e.op->combiner || !dag.as_constant(at[axis], here) || size > kMaxLaneElements) throw NotLanes();
-  // From the neighbour, which is known by then.
+  // Computed from the neighbouring element, which is known by then.
   std::vector<NodeId> where(at.begin(), at.end());
   const KernelValue own = dag.convert(this->at(e.inputs[0], where), accumulator(result));
   const std::int64_t before = p.reverse ? here + 1 : here - 1;

@@ -1,4 +1,4 @@
-// Where temporaries are: best fit into one arena, in place where a kernel overwrites what it alone still needs.
+// Places temporaries into one arena by best fit, and in place where a kernel may overwrite its last-used operand.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace weft::detail {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
-constexpr std::size_t kManyBlocks = 1000;  // for which a second try takes too long
+constexpr std::size_t kManyBlocks = 1000;  // beyond this number, the second order is not tried
 
 struct Life {
   int first = std::numeric_limits<int>::max(), last = -1;
 };
 
-/// What a kernel may write over what it reads: found once for a kernel, then asked for each pair of its arguments.
+/// Which outputs of a kernel may overwrite which inputs: analysed once for a kernel, then queried for pairs of arguments.
 class Overwrites {
  public:
   explicit Overwrites(const Kernel& k) : k_(k), written_(k.args.size()), read_(k.args.size()) {
@@ -65,7 +65,7 @@ class Overwrites {
     if (a.scratch || b.scratch || a.written || a.elements != b.elements || a.dtype.itemsize() != b.dtype.itemsize()) return false;
     const Written& w = written_[static_cast<std::size_t>(out)];
     if (w.never || read_[static_cast<std::size_t>(out)].nest != kNone) return false;
-    // What does not depend on an outer loop is read and written again by each of its points.
+    // Memory whose position does not depend on an outer loop is read and written again by each of its iterations.
     for (int d : k_.outer)
       if (k_.dag.dims[static_cast<std::size_t>(d)] > 1 && !(k_.dag[w.positions[0]].dims >> d & 1)) return false;
     const Read& r = read_[static_cast<std::size_t>(in)];
@@ -87,7 +87,8 @@ class Overwrites {
     std::vector<NodeId> positions;  // no more than are compared
   };
 
-  /// Whether no two points of the loops have one of these positions in common: they are near one another, and points are farther apart.
+  /// Whether different points of the loops never share one of these positions: the positions of a point are close together, and points are
+  /// farther apart.
   bool are_apart(const std::vector<NodeId>& positions) const {
     const Affine& first = k_.dag.affine(positions[0]);
     std::int64_t low = first.constant, high = low, stride = 0;
@@ -105,8 +106,8 @@ class Overwrites {
   std::vector<Read> read_;
 };
 
-/// The value that a loop may begin with in the memory of a result, which must be needed for nothing else: the loop writes there step by
-/// step, or never. -1: there is none.
+/// The initial value that may be in the memory of a loop's result, which the loop updates step by step or never writes; the value must have
+/// no other use. -1: there is none.
 BufferId start_of(const ControlStep& c, const Step& step, std::size_t result) {
   const auto carried = static_cast<int>(result) - c.num_inputs;
   if (c.kind == ControlStep::Kind::cond || carried < 0 || carried >= c.num_carry ||
@@ -115,7 +116,7 @@ BufferId start_of(const ControlStep& c, const Step& step, std::size_t result) {
   return step.buffers[static_cast<std::size_t>(c.cond_consts + c.num_consts + carried)];
 }
 
-/// What a step may write over what it reads.
+/// Which outputs of a step may overwrite which of its inputs.
 class StepOverwrites {
  public:
   StepOverwrites(const KernelProgram& p, const Step& step, const std::vector<Kernel>& kernels) : step_(step) {
@@ -142,15 +143,15 @@ class StepOverwrites {
   std::optional<Overwrites> kernel_;
 };
 
-/// Something that takes memory from one step to another.
+/// A block of memory that is live from one step to another.
 struct Block {
   std::int64_t size = 0;
   int first = 0, last = 0;
   std::vector<BufferId> buffers;  ///< one after the other, each in the place of the one before
 };
 
-/// Places blocks in the order of their lives: each into the smallest gap between those that are alive when it comes to life, the lowest of
-/// equal ones; how much memory it takes.
+/// Places blocks in the order of their first steps, each into the smallest gap between live blocks, the lowest of equal ones. Returns the
+/// total size.
 std::int64_t place_by_life(const std::vector<Block>& blocks, std::vector<std::int64_t>& offsets) {
   std::map<std::int64_t, std::int64_t> taken;            // begin and end of those that are alive, which are disjoint
   std::set<std::pair<std::int64_t, std::int64_t>> gaps;  // between them: size and begin
@@ -191,7 +192,8 @@ std::int64_t place_by_life(const std::vector<Block>& blocks, std::vector<std::in
   return total;
 }
 
-/// Gives each block, in the given order, the smallest gap among those placed before that are alive with it; how much memory it takes.
+/// Places blocks in the given order, each into the smallest gap between earlier placed blocks whose lifetimes overlap. Returns the total
+/// size.
 std::int64_t place(const std::vector<Block>& blocks, const std::vector<std::size_t>& order, std::vector<std::int64_t>& offsets) {
   std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // begin and end
   std::int64_t total = 0;

@@ -17,10 +17,10 @@ namespace weft::detail {
 namespace {
 
 constexpr double kCheap = 10;            // recomputing this much per element costs less than storing and reading it
-constexpr double kCheapGathered = 1;     // the same of what is read at computed places
-constexpr double kPositionedGather = 1;  // a gather at places that are sums of counters: windows, say, whose loads are affine
-constexpr int kMany = 2;                 // so many readers count as any number
-constexpr std::int64_t kRowChunks = 64;  // into so many pieces rows of large matrices are cut for column reductions
+constexpr double kCheapGathered = 1;     // the same for values that are read at computed positions
+constexpr double kPositionedGather = 1;  // a gather whose positions are affine sums of counters, such as windows
+constexpr int kMany = 2;                 // readers are counted up to this number
+constexpr std::int64_t kRowChunks = 64;  // pieces into which the rows of large matrices are divided for column reductions
 constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
 constexpr std::int64_t kSplitAbove = 1 << 16;  // reductions of more elements per result are split into chunks
 
@@ -29,7 +29,7 @@ std::optional<Movement> only_movement(const JaxprData& j, const Eqn& e) {
   if (e.op->kind != Kind::movement || e.inputs.size() != 1 || e.outputs.size() != 1) return {};
   return e.op->movement(*e.params, std::array{j.aval(e.inputs[0])}, j.avals[e.outputs[0]], 0);
 }
-/// Movements whose results' elements are the operand's in the same order, perhaps repeated: their operand is in memory rather than they.
+/// Movements that keep the order of elements, perhaps repeating them: the operand is stored rather than the result.
 bool keeps_order(const JaxprData& j, const Eqn& e) {
   const std::optional<Movement> m = only_movement(j, e);
   return m && (m->reshape || keeps_order(*m, j.aval(e.inputs[0]).shape, j.avals[e.outputs[0]].shape));
@@ -191,7 +191,7 @@ bool KernelPlanner::has_too_many_loops(const Eqn& e) const {
   return loops > Dag::kMaxDims;
 }
 
-/// Windows, rows and the like that movements lay out anew, as a matrix.
+/// Whether the value is a gather (windows, rows) that data movements rearrange, into a matrix for example.
 bool KernelPlanner::is_moved_gather(Var v) const {
   for (int by = defined_by_[v]; by >= 0; by = defined_by_[v]) {
     const Eqn& e = j_.eqns[static_cast<std::size_t>(by)];
@@ -277,7 +277,7 @@ void KernelPlanner::choose_roots() {
     for (Var v : e.outputs) {
       Owners& o = owners[v];
       if (is_root_[v] || !injective_[i]) continue;
-      // What is computed more than once for each element, for each point that reads it.
+      // The number of times that each element is computed, over all points that read it.
       const double size = std::max<double>(1, static_cast<double>(avals_[v].size()));
       const double wasted = cost_[v] * (1 - std::min(1.0, size / std::max(o.points, 1.0)));
       const bool moves = keeps_order(j_, e) || is_tuple(j_, e);
@@ -362,7 +362,7 @@ static std::int64_t chunk_length(std::int64_t length, std::int64_t rest) {
   return wanted;
 }
 
-/// Sums of columns and the like, of more than the caches hold: rows are read in order if each thread takes some of them.
+/// Column reductions of matrices larger than the caches: rows are read in order if each thread takes some of them.
 bool KernelPlanner::is_large_column_reduction(const Eqn& e, const Root& r, std::int64_t steps) const {
   if (r.kind != Root::Kind::reduce || r.reduce.size() != 1 || avals_[e.outputs[0]].dtype.is_bool()) return false;
   const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];

@@ -1,5 +1,5 @@
-// The expressions of roots, each built on its own: what it reads, what it costs, and where one that is too large for a kernel is cut. In:
-// the roots that choose_roots made; out: their graphs and reads, and more values marked as roots.
+// Builds the expression of each root by itself, with its reads and cost, and splits expressions that are too large for a kernel. Takes the
+// roots that choose_roots made; gives their graphs and reads, and additional values marked as roots.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxNodes = 2000;  // of one root's expression
 constexpr double kRepeated = 40;         // recomputing this much for each element costs more than storing and reading it
-constexpr std::int64_t kMinPart = 8;     // of a loop that is cut from within a longer row
+constexpr std::int64_t kMinPart = 8;     // the shortest loop that is split from a longer row
 
 /// Records what a root's expression reads.
 class RecordingReader final : public LeafReader {
@@ -44,8 +44,8 @@ class RecordingReader final : public LeafReader {
 
 }  // namespace
 
-/// In a program with expressions that are too deep, the values at half the depth that an expression may have become roots: all of one
-/// level, so that what is above it is computed from them alone.
+/// In a program with expressions that are too deep, all values of one level, half of the allowed depth, become roots, so that the levels
+/// above are computed from them alone.
 void KernelPlanner::cut_deep_values() {
   std::vector<int> depth(avals_.size());
   const auto deepest = [&](bool cut) {
@@ -100,8 +100,7 @@ void KernelPlanner::build_alone(Root& r) {
   }
 }
 
-/// Makes what was cut off small enough, too, at once: a chain of operations would else be cut in one place each time that all roots are
-/// chosen anew.
+/// Splits the cut-off parts further right away: otherwise each pass over all roots would split a chain of operations in one place only.
 void KernelPlanner::cut_values() {
   while (!cut_.empty()) {
     const Var v = cut_.back();
@@ -143,7 +142,7 @@ bool KernelPlanner::cut_expression(const Root& r, const Expressions& expressions
     double least = 0;
     for (std::size_t i = 0; i < path.size(); ++i) {
       if (!can_be_stored(path[i])) continue;
-      // Twice the size counts as much as an eighth of the path.
+      // Doubling the size counts as much as an eighth of the path's length.
       const double size = std::log2(std::max(1.0, static_cast<double>(avals_[path[i]].size()) / r.points()));
       const double penalty = std::abs(static_cast<double>(i) - middle) / middle + size / 4;
       if (!best || penalty < least) best = path[i], least = penalty;
@@ -198,7 +197,7 @@ bool KernelPlanner::try_build(Root& r) {
     }
     computed_.clear();
     for (const auto& [v, times] : expressions.evaluations()) computed_.push_back(v);
-    // Values computed at several places for each point are better stored once.
+    // Values that are computed several times for each point are better stored once.
     for (const auto& [v, times] : expressions.evaluations()) {
       const double size = static_cast<double>(avals_[v].size()), needed = std::max(1.0, size / r.points());
       if (defined_by_[v] >= 0 && is_tuple(j_, j_.eqns[static_cast<std::size_t>(defined_by_[v])])) continue;  // each time another part

@@ -28,7 +28,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t kCrowded = 8;  // equations of one hash, beyond which their parameters count in it
+constexpr std::size_t kCrowded = 8;  // equations with equal hashes, beyond which their parameters are hashed too
 
 constexpr std::size_t kMaxParts = 64;  // operands that one equation concatenates
 
@@ -116,7 +116,7 @@ class Simplifier {
     }
   }
 
-  /// An operation along the last axes between two transposes, as front ends make a Fourier transform along other ones.
+  /// Removes the transposes around an operation along the last axes, as which front ends write Fourier transforms along other axes.
   void spare_transposes(std::vector<char>& kept, std::vector<int>& times_read) {
     std::unordered_map<Var, std::size_t> made_by;
     const auto maker = [&](Atom a) {
@@ -270,7 +270,7 @@ class Simplifier {
     return as_atoms(eqns_.back().outputs);
   }
 
-  /// Of many operands, which would be asked one after the other where each element comes from: several together, then those. The parts
+  /// A concatenation of many operands becomes a tree, since each element would otherwise be compared with every operand's range. The parts
   /// are joined as the operands are; a part has the axis along which it lies in the result, so that the parts are concatenated along it.
   std::vector<Atom> concatenate_by_parts(const Eqn& e, std::vector<Atom> in, const std::vector<Aval>& out_avals, SourceLoc loc) {
     const auto movement_of = [&](std::span<const Aval> operands, int which) {
@@ -321,7 +321,7 @@ class Simplifier {
     return dot;
   }
 
-  /// What a program takes: its constants, which become ones of the whole, and these.
+  /// The inputs of a program: its constants, which become constants of the whole program, then `in`.
   std::vector<Atom> with_tables(const JaxprData& j, std::vector<Atom> in) {
     std::vector<Atom> env;
     for (const Array& c : j.consts) {

@@ -36,7 +36,7 @@ LuElements lu_elements(Dag& dag, Elements a, std::size_t rows, std::size_t colum
       interchange(f.permutation[k], f.permutation[i]);
     }
     f.pivots.push_back(pivot);
-    // A column of zeros stays.
+    // A column of zeros is left unchanged.
     const KernelValue zero = dag.constant(best.dtype, 0), regular = dag.ne(at(k, k), zero);
     for (std::size_t i = k + 1; i < rows; ++i) {
       at(i, k) = dag.select(regular, dag.div(at(i, k), at(k, k)), at(i, k));
@@ -105,7 +105,7 @@ QrElements qr_elements(Dag& dag, Elements a, std::size_t rows, std::size_t n, st
   const std::size_t count = std::min(rows - 1, n);
   Elements taus;
   for (std::size_t k = 0; k < count; ++k) {
-    // The column's length by elements that are divided by the largest, so that no square over- or underflows.
+    // The column's norm, from elements divided by the largest one, so that no square over- or underflows.
     KernelValue largest = dag.abs(at(k, k)), below = zero;
     for (std::size_t i = k + 1; i < rows; ++i) below = dag.max(below, dag.abs(at(i, k)));
     largest = dag.max(dag.max(largest, below), dag.constant(a[0].dtype, a[0].dtype == float64 ? 0x1p-1000 : 0x1p-120));

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kCacheBytes = 512 << 10;
 constexpr std::int64_t kMostIterations = 64;
-constexpr std::int64_t kLeastBlocks = 16;  // to each block that is needed around one
+constexpr std::int64_t kLeastBlocks = 16;  // blocks of a tile for each neighbouring block that it needs
 
 bool is_parallel(const Schedule& s) { return is_forked(s.num_blocks, s.grain); }
 
@@ -41,7 +41,8 @@ class Finder {
     return out_.carried.emplace_back(SteppedKernel::Carried{n, -1, -1});
   }
 
-  /// What the kernel reads and writes: values that change places at each iteration, and what stays the same.
+  /// Finds the carried values that the kernel reads and writes, in buffers that are swapped at each iteration; other operands must be
+  /// constant.
   bool find_carried() {
     using Place = ControlStep::Carry::Place;
     int pointer = -1;
@@ -90,7 +91,7 @@ class Finder {
     return true;
   }
 
-  /// Blocks are consecutive pieces of what is written; what is read is at fixed distances from that.
+  /// Blocks are consecutive pieces of the output; reads must be at fixed distances from it.
   bool find_radius() {
     const Kernel& k = kernel();
     const Schedule& s = schedule();

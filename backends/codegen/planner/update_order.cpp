@@ -42,7 +42,7 @@ class Reordering {
   const Eqn& eqn(int number) const { return d_.eqns[static_cast<std::size_t>(number)]; }
   int& place(int number) { return place_[static_cast<std::size_t>(number)]; }
 
-  /// Moves what reads the variable in front of its update, unless that depends on the update; false if too much has been visited.
+  /// Moves the readers of the variable in front of its update, unless they depend on the update; false if too many equations were visited.
   bool move_readers(Var v) {
     const int update = updates_[v], from = place(update);
     int last = from;

@@ -9,9 +9,9 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kManyPoints = 1 << 15;     // so many threads keep a device busy
-constexpr std::int64_t kFewPoints = 512;          // so few teams do not
-constexpr std::int64_t kSharedBytes = 40 * 1024;  // of scratch in a block's shared memory; what reductions use comes on top
+constexpr std::int64_t kManyPoints = 1 << 15;     // this many threads keep a device busy
+constexpr std::int64_t kFewPoints = 512;          // this few teams do not
+constexpr std::int64_t kSharedBytes = 40 * 1024;  // scratch in a block's shared memory, besides the memory of reductions
 constexpr std::int64_t kLocalBytes = 512;         // of scratch in a thread's own memory
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kFarBytes = 32;  // between elements of different pieces of memory that is read at once
@@ -163,7 +163,7 @@ class GpuScheduler {
     return loads;
   }
 
-  /// Maps that read along one loop and write along another one.
+  /// Transposes, which read along one loop and write along another: uses tiles in shared memory.
   bool tile() {
     const Nest& t = k_.nests[0];
     if (s_.points.size() < 2 || !t.reductions.empty() || !t.repeats.empty() || size(s_.points) < kManyPoints / 2) return false;
@@ -347,7 +347,7 @@ NodeId atomic_operand(const Kernel& k, const Store& s, ScalarOp& op) {
 }
 
 bool combines_atomically(const Kernel& k) {
-  // What is combined must not itself come from the memory that changes.
+  // The combined value must not depend on the memory that is updated.
   std::vector<char> written(k.args.size());
   Kernel operands = k;
   for (Nest& t : operands.nests) {

@@ -1,4 +1,4 @@
-// Schedules for code that is generated with few optimisations: what a schedule loses by them, and the schedule that is used instead.
+// Schedules for baseline code: the estimated loss of a schedule with few optimisations, and the leaner schedule that is used instead.
 #include <algorithm>
 #include <utility>
 
@@ -34,7 +34,7 @@ Schedule lean_schedule(Schedule s) {
     folds |= !n.reduce.empty();
   }
   s.records.clear();
-  // A single sum waits for itself at each step.
+  // A single accumulator is a dependency chain: each step waits for the one before.
   if (folds && dropped > 1) s.slack *= std::min(dropped, 5);
   return s;
 }

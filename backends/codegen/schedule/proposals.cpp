@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNever = 1e30;
 
-/// What the cost model comes to where some of its numbers are others.
+/// The schedules that the cost model chooses with changed numbers.
 std::vector<Schedule> others(const Kernel& k, int vector_bytes) {
   std::vector<Schedule> all;
   const Target usual{.vector_bytes = vector_bytes};
@@ -89,7 +89,7 @@ bool can_be_searched(const Kernel& k) {
 bool same_bits(const Kernel& k, const Schedule& a, const Schedule& b) {
   if (a == b) return true;
   if (a.by_inverse != b.by_inverse || a.row_bits != b.row_bits || a.nests.size() != b.nests.size()) return false;
-  // Functions of vectors of other lengths, and of single numbers, have other formulas.
+  // Mathematical functions have different formulas for different vector lengths and for scalars.
   const std::vector<char> live = live_nodes(k);
   bool has_functions = false;
   for (std::size_t n = 0; n < live.size(); ++n) has_functions |= live[n] && k.dag.nodes[n].kind == NodeKind::math;
@@ -116,7 +116,7 @@ std::vector<Schedule> proposed_schedules(const Kernel& k, const Schedule& usual,
   std::vector<Schedule> proposed;
   if (!can_be_searched(k)) return proposed;
   std::vector<Schedule> all = others(k, vector_bytes);
-  // Rows side by side hide how long each step of one takes; first of the innermost loop that is not run by vectors.
+  // Rows side by side hide the latency of each step; the innermost loop that is not vectorised is tried first.
   std::vector<Schedule> rows;
   for (std::size_t i = usual.outer.size(); i-- > 0;)
     if (!usual.outer[i].vector)

@@ -81,7 +81,7 @@ class Scheduler {
       }
     if (wide > narrow) return std::max(1, vector_bytes_ / 8);
     if (narrow > 0 || wide > 0) return std::max(1, vector_bytes_ / 4);
-    // Vectors full of bytes leave long rests of short loops.
+    // Vectors of bytes have many lanes, which leave long remainders of short loops.
     if (pairs == 0 && bytes_alone > 0 && longest >= 16 * vector_bytes_) return std::max(1, vector_bytes_);
     return std::max(1, vector_bytes_ / (pairs > 0 || bytes_alone > 0 ? 2 : 4));
   }
@@ -90,8 +90,8 @@ class Scheduler {
     return std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
   }
 
-  /// Whether lanes along the given outer loop, which are strided, reduce contiguous elements: as many steps as there are lanes read a
-  /// square, which is transposed in registers.
+  /// Whether strided lanes along the given outer loop reduce contiguous elements: a square of as many steps as lanes is then loaded and
+  /// transposed in registers.
   bool reads_squares(const Nest& t, NodeId position, int vector) const {
     std::int64_t along = 0, s = 0;
     if (std::find(k_.outer.begin(), k_.outer.end(), vector) == k_.outer.end() ||
@@ -102,7 +102,7 @@ class Scheduler {
     return k_.dag.stride(position, t.reduce.back(), s) && s == 1;
   }
 
-  /// The cost of a nest if the given loop of it (or of the outer ones) is run by vectors; -1: none is.
+  /// The cost of a nest if the given loop (its own or an outer one) is vectorised; -1: none.
   double cost(std::size_t nest, int vector) const {
     const Nest& t = k_.nests[nest];
     const double lanes = schedule_.lanes;
@@ -199,7 +199,7 @@ class Scheduler {
     if (schedule_.vector_dim >= 0) nest_vector_.assign(n, -1);
   }
 
-  /// Elements of two numbers (the parts of complex ones), the innermost loop, that are here and there in some array along each other loop.
+  /// Whether the innermost loop runs over the two parts of complex elements, and along every other loop some array is strided.
   bool goes_by_pairs() const {
     const Nest& t = k_.nests[0];
     if (k_.nests.size() != 1 || !t.reduce.empty() || !t.repeats.empty() || vector_bytes_ < 16) return false;
@@ -222,8 +222,8 @@ class Scheduler {
       return d != loops.back() && !runs_singly(d) && strides(d, [](std::int64_t s) { return s >= -2 && s <= 2; });
     });
   }
-  /// A vector is a pair. The loops along which pairs are neighbours in memory come last, a line of the cache at a time: those along which
-  /// they are read so innermost.
+  /// Vectorises over pairs. The loops along which pairs are contiguous come last, a cache line at a time, with those of contiguous loads
+  /// innermost.
   void plan_pairs() {
     const Nest& t = k_.nests[0];
     const bool in_nest = !t.parallel.empty();
@@ -346,8 +346,8 @@ class Scheduler {
     return true;
   }
 
-  /// Columns of a matrix that is not in the cache: a few rows at a time, if accumulators of all columns are. Else each row gives a piece of
-  /// a page, which hardware does not prefetch.
+  /// Column reductions of a matrix that is not cached: a few rows at a time, if the accumulators of all columns are cached. Otherwise each
+  /// row is read in short pieces, which the hardware does not prefetch.
   bool go_by_rows(std::size_t i) {
     const Nest& t = k_.nests[i];
     NestSchedule& s = schedule_.nests[i];
@@ -432,7 +432,8 @@ class Scheduler {
     double all = 0;
     for (std::size_t i = 0; i < k_.nests.size(); ++i) all += work(i);
     if (schedule_.vector_dim < 0) return;
-    // Lanes that wait for others cost more than latency; of a few operations two vectors side by side are faster than one.
+    // In loops with varying trip counts, lanes that wait for others cost more than latency does; for bodies of a few operations, two
+    // vectors side by side are still faster than one.
     const bool repeats = std::any_of(k_.nests.begin(), k_.nests.end(), [](const Nest& t) { return !t.repeats.empty(); });
     LoopPlan& lanes = schedule_.outer.back();
     const int columns = repeats ? 1 : columns_together();
@@ -440,8 +441,8 @@ class Scheduler {
     lanes.unroll =
         repeats ? (all < target_.some_work && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : std::max(by_work(all, lanes), columns);
   }
-  /// Rows that are reduced and then gone through again: several of them side by side, where a row has so few vectors that the next one's
-  /// waits for the reduction of this one.
+  /// Rows that are reduced and then read again: several are computed side by side if a row has few vectors, so that the latency of its
+  /// reduction is not hidden.
   void take_rows_together() {
     if (schedule_.vector_dim >= 0 || schedule_.outer.empty() || k_.nests.size() < 2) return;
     LoopPlan& rows = schedule_.outer.back();
@@ -551,7 +552,7 @@ class Scheduler {
       units *= n;
       if (units >= target_.enough_blocks) break;
     }
-    // A single loop of many small steps: larger blocks.
+    // A single loop of many small steps gets larger blocks.
     if (!schedule_.block.empty()) {
       const double each = total / static_cast<double>(units);
       std::int64_t& block = schedule_.block.back();

@@ -44,7 +44,7 @@ std::atomic<std::size_t> own_arenas{0};
 
 }  // namespace
 
-/// What a call takes from the allocator.
+/// Declares the memory that a call allocates, to be prefaulted.
 void CpuExecutable::plan_memory(WarmMemory& memory) const {
   if (!has_arena_ && plan_.program.arena_bytes > 0) memory.add(static_cast<std::size_t>(plan_.program.arena_bytes));
   for (const BufferInfo& b : plan_.program.buffers)
@@ -77,7 +77,7 @@ char* CpuExecutable::take_arena(int device) {
 void CpuExecutable::give_back(char* arena, int device) {
   const auto bytes = static_cast<std::size_t>(plan_.program.arena_bytes);
   if (!has_arena_) return release_host(arena, bytes, device);
-  // What another call gave back meanwhile was written by its thread.
+  // Another call has returned an arena in the meantime; this one is freed.
   if (char* other = arena_.exchange(arena, std::memory_order_acq_rel)) std::free(other);
 }
 

@@ -131,7 +131,7 @@ std::string signature_text(const Kernel& k) {
 
 constexpr std::string_view kEntry = "schedule found by measurement, 1", kProgram = "program whose schedules were measured, 1";
 
-/// What beside the kernel decides which schedule is fastest; empty: there is no cache.
+/// The part of the key that identifies the machine, on which the fastest schedule depends; empty if there is no cache.
 const std::string& measured_machine() {
   static const auto& identity = *[] {
     const std::string code = CodeCache::of_process().enabled() ? code_identity() : std::string();

@@ -18,7 +18,7 @@ constexpr std::int64_t kCallsToSearch = 16;
 
 }  // namespace
 
-/// Takes all from the cache, if it is there.
+/// Loads the whole program from the cache, if it is there.
 bool CpuExecutable::load(const Jaxpr& simplified) {
   CodeCache& cache = CodeCache::of_process();
   const std::string identity = cache.enabled() ? code_identity() : std::string();
@@ -90,7 +90,7 @@ void CpuExecutable::store(bool replace) {
   };
   add(*first_code_);
   for (const auto& some : better_code_) add(*some);
-  // Not what was replaced as a whole.
+  // Code that has been replaced completely is not stored.
   std::vector<char> kernels(plan_.schedules.size()), controls(tables.size());
   const auto is_first = [](std::vector<char>& seen, const std::vector<int>& numbers) {
     bool any = false;

@@ -23,13 +23,13 @@ void CpuExecutable::improve() {
     try {
       for (const CodeTiers& stage : self->better_.stages) self->make_better(*plan, plan->schedules, stage, background_is_ending);
     } catch (...) {
-      // What has become better is kept.
+      // Improvements made before an error are kept.
     }
     self->store();
   });
 }
 
-/// The plan with its kernels; null: it can't be told to be the one that the program runs by.
+/// The plan with its kernels; null if it can't be verified to be the one by which the program runs.
 const CpuExecutable::Plan* CpuExecutable::plan_to_improve() {
   if (!is_stored_) return &plan_;
   const Plan& whole = whole_plan();
@@ -61,7 +61,7 @@ void CpuExecutable::make_better(const Plan& plan, const std::vector<Schedule>& s
   for (std::size_t i = 0; i < code->controls.size(); ++i)
     if (!wanted.controls[i]) code->controls[i] = before.controls[i], code->made.controls[i] = before.made.controls[i];
   if (key_.empty()) code->objects.clear();
-  // Calls that are under way go on with what was before.
+  // Calls in progress continue with the old code.
   better_code_.push_back(std::move(code));
   code_.store(better_code_.back().get(), std::memory_order_release);
 }
@@ -79,8 +79,9 @@ void CpuExecutable::search() {
   });
 }
 
-/// Measures schedules of the kernels that take longest, and has code by those that are faster take over. On the background thread. False:
-/// some are left, as the program has not run for long enough, its code is not yet optimised, or there is no processor or time left for it.
+/// Measures schedules of the kernels that take longest, and installs code with those that are faster. Runs on the background thread.
+/// Returns false if some are left because the program has not run for long enough, its code is not optimised yet, or there is no processor
+/// or time for it.
 bool CpuExecutable::search_schedules() {
   constexpr double kLeastCycles = 1e9;  // of the kernels that are searched, over all calls so far
   const Plan* plan = plan_to_improve();
@@ -136,7 +137,7 @@ bool CpuExecutable::search_schedules() {
   return true;
 }
 
-/// A line for each step that is code: what it is by now.
+/// A line for each step that is code, with its current tier.
 std::string CpuExecutable::tiers_text() const {
   const KernelProgram& p = whole_plan().program;
   const CodeTiers& all = code_.load(std::memory_order_acquire)->made;

@@ -32,7 +32,7 @@ class LibraryWriter {
   }
 
  private:
-  /// A declared function that the code calls, made ready to be given a body.
+  /// A declared function that the code calls, prepared for a body.
   llvm::Function* called(const char* symbol) {
     llvm::Function* f = module_->getFunction(symbol);
     if (!f || !f->isDeclaration() || f->use_empty()) return nullptr;
@@ -124,7 +124,7 @@ class LibraryWriter {
     BasicBlock* other = BasicBlock::Create(context_, "other", f);
     llvm::SwitchInst* choice = ir_.CreateSwitch(f->getArg(0), other);
     for (const MathRule* rule : functions_of_c()) {
-      // In long double it has all digits that double has.
+      // Its long double result has all digits of a double.
       const std::string symbol = rule->c_name + std::string("l");
       BasicBlock* b = BasicBlock::Create(context_, "function", f);
       choice->addCase(ir_.getInt32(static_cast<unsigned>(rule->function)), b);

@@ -129,7 +129,7 @@ void interleave_all(const char* from, std::int64_t k_bytes, std::int64_t lines, 
       interleave<Element, group>(from, k_bytes, lines, std::min<std::int64_t>(group, depth - k), flip, to);
 }
 
-/// Columns of the panel that no line fills.
+/// Clears the columns of the panel that no line fills.
 void clear_rest(std::int64_t lines, std::int64_t words, std::int64_t width, std::int64_t word, char* to) {
   if (lines == width) return;
   for (std::int64_t k = 0; k < words; ++k)
