@@ -1,5 +1,7 @@
 #include "weft/backends/cpu/expand.h"
 
+#include <algorithm>
+
 #include "weft/backends/common/native_step.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ops/contraction/attention_expand.h"
@@ -10,13 +12,28 @@ namespace weft::detail {
 namespace {
 
 constexpr double kMostWindowBytes = 64e6;
+constexpr std::int64_t kFewChannels = 8, kMostTaps = 49;
+
+/// A convolution of each channel by itself that kernels are faster at: windows of one element are a product, and channels that are images
+/// of their own in memory are read in order where oneDNN would first move them behind one another, as many as a vector has lanes, which
+/// pays only for many taps that are not strided. Windows as large as images, as those of gradients, and dilated images are left to it.
+bool is_for_kernels(const ConvParams& p, const Shape& image, const Shape& kernel) {
+  const auto& [l, r, o] = p.dimension_numbers;
+  if (p.batch_group_count != 1 || kernel[r[1]] != 1 || kernel[r[0]] != p.feature_group_count) return false;
+  std::int64_t taps = 1, stride = 1;
+  for (std::size_t d = 0; d < p.window_strides.size(); ++d) taps *= kernel[r[d + 2]], stride *= p.window_strides[d];
+  const bool is_dilated = std::any_of(p.lhs_dilation.begin(), p.lhs_dilation.end(), [](std::int64_t d) { return d > 1; });
+  if (taps > kMostTaps || is_dilated) return false;
+  return taps == 1 || (l[1] + 1 < image.size() && (stride > 1 || p.feature_group_count < kFewChannels));
+}
 
 /// Whether oneDNN has code for it, and good code.
 bool is_for_library(const Eqn& e, std::span<const Aval> in) {
   const auto& p = params_as<ConvParams>(*e.params);
   const auto& [l, r, o] = p.dimension_numbers;
   const bool one_channel = p.batch_group_count == 1 && in[0].shape[l[1]] == 1 && in[1].shape[r[0]] == 1;
-  return in[0].dtype == float32 && !one_channel && make_native_step(*e.op, *e.params, in, infer(*e.op, *e.params, in, {})) != nullptr;
+  return in[0].dtype == float32 && !one_channel && !is_for_kernels(p, in[0].shape, in[1].shape) &&
+         make_native_step(*e.op, *e.params, in, infer(*e.op, *e.params, in, {})) != nullptr;
 }
 
 const CompositeRule<CpuComposite> attention_rule(kAttention, expand_attention);

@@ -155,6 +155,35 @@ TEST_CASE("convolutions: of one channel they are kernels, in float32 too") {
   }
 }
 
+TEST_CASE("convolutions: of each channel by itself they are kernels where the library is slow") {
+  struct One {
+    Shape image, kernel;
+    int stride = 1;
+    bool channels_last = false, in_kernels = true;
+  };
+  for (const One& c : std::vector<One>{{{2, 27, 30, 30}, {27, 1, 1, 1}},
+                                       {{2, 9, 11, 16}, {1, 1, 1, 16}, 1, true},
+                                       {{2, 9, 11, 16}, {1, 1, 1, 16}, 2, true},
+                                       {{1, 3, 31, 20}, {3, 1, 5, 5}},
+                                       {{2, 16, 31, 20}, {16, 1, 3, 3}, 2},
+                                       {{2, 16, 31, 20}, {16, 1, 3, 3}, 1, false, false},
+                                       {{2, 31, 20, 16}, {3, 3, 1, 16}, 2, true, false},
+                                       {{1, 3, 31, 20}, {3, 1, 20, 15}, 1, false, false}}) {
+    const int channels = static_cast<int>(c.channels_last ? c.image[3] : c.image[1]);
+    ConvOptions options{.feature_group_count = channels};
+    if (c.channels_last) options.dimension_numbers = {"NHWC", "HWIO", "NHWC"};
+    CAPTURE(detail::to_string(c.image));
+    CAPTURE(detail::to_string(c.kernel));
+    CAPTURE(c.stride);
+    const auto conv = [&](Xs in) {
+      return std::vector{maximum(conv_general_dilated(in[0], in[1], {c.stride, c.stride}, "SAME", options), 0)};
+    };
+    const Comparison found = compare(conv, {samples(c.image, 1, float32), samples(c.kernel, 2, float32)});
+    CHECK(found.error < 2e-6);
+    CHECK(has(found.kernels, "conv_general_dilated") != c.in_kernels);
+  }
+}
+
 TEST_CASE("convolutions: windows of the batch and of the positions in pieces are those of the whole") {
   for (const Case& k :
        {Case{"batch", {6, 3, 9, 8}, {4, 3, 3, 2}, {2, 1}, {{1, 1}, {0, 2}}, {}},
