@@ -2,10 +2,6 @@
 // side. Routines want column-major matrices; a row-major one is the transpose of what they see.
 #include "weft/core/base/lapack.h"
 
-#define lapack_complex_float std::complex<float>
-#define lapack_complex_double std::complex<double>
-#include <lapacke.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,54 +10,13 @@
 #include <vector>
 
 #include "weft/backends/cpu/factors/blocked.h"
+#include "weft/backends/cpu/factors/lapack_routines.h"
 #include "weft/backends/cpu/openblas.h"
 #include "weft/backends/cpu/scratch.h"
 #include "weft/runtime/host/process_end.h"
 
 namespace weft::detail::lapack {
 namespace {
-
-template <class T>
-struct Routines;
-template <>
-struct Routines<float> {
-  static constexpr auto potrf = LAPACKE_spotrf;
-  static constexpr auto getrf = LAPACKE_sgetrf_work;
-  static constexpr auto geqrf = LAPACKE_sgeqrf_work;
-  static constexpr auto orgqr = LAPACKE_sorgqr_work;
-  static constexpr auto syevd = LAPACKE_ssyevd_work;
-  static constexpr auto gesdd = LAPACKE_sgesdd_work;
-};
-template <>
-struct Routines<double> {
-  static constexpr auto potrf = LAPACKE_dpotrf;
-  static constexpr auto getrf = LAPACKE_dgetrf_work;
-  static constexpr auto geqrf = LAPACKE_dgeqrf_work;
-  static constexpr auto orgqr = LAPACKE_dorgqr_work;
-  static constexpr auto syevd = LAPACKE_dsyevd_work;
-  static constexpr auto gesdd = LAPACKE_dgesdd_work;
-};
-template <>
-struct Routines<std::complex<float>> {
-  static constexpr auto potrf = LAPACKE_cpotrf;
-  static constexpr auto getrf = LAPACKE_cgetrf_work;
-  static constexpr auto geqrf = LAPACKE_cgeqrf_work;
-  static constexpr auto orgqr = LAPACKE_cungqr_work;
-  static constexpr auto syevd = LAPACKE_cheevd_work;
-  static constexpr auto gesdd = LAPACKE_cgesdd_work;
-};
-template <>
-struct Routines<std::complex<double>> {
-  static constexpr auto potrf = LAPACKE_zpotrf;
-  static constexpr auto getrf = LAPACKE_zgetrf_work;
-  static constexpr auto geqrf = LAPACKE_zgeqrf_work;
-  static constexpr auto orgqr = LAPACKE_zungqr_work;
-  static constexpr auto syevd = LAPACKE_zheevd_work;
-  static constexpr auto gesdd = LAPACKE_zgesdd_work;
-};
-
-template <class T>
-constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
 
 /// The m x n matrix `from`, row-major, as n x m.
 template <class T>
@@ -117,7 +72,7 @@ bool lu(T* a, int m, int n, std::int32_t* pivots) {
   // a NaN goes where elimination takes it.
   if (is_for_blocks(m, n)) {
     if (!blocked_lu(columns.data(), m, n, from_one.data())) return false;
-  } else if (Routines<T>::getrf(LAPACK_COL_MAJOR, m, n, columns.data(), m, from_one.data()) < 0) {
+  } else if (Routines<T>::getrf_work(LAPACK_COL_MAJOR, m, n, columns.data(), m, from_one.data()) < 0) {
     return false;
   }
   transpose(columns.data(), n, m, a);
@@ -153,10 +108,10 @@ bool eigh(T* a, int n, bool lower, bool vectors, Real<T>* values) {
   const auto routine = [&](T* work, lapack_int length) {
     const bool asks = length < 0;
     if constexpr (is_complex<T>)
-      return Routines<T>::syevd(LAPACK_COL_MAJOR, job, triangle, n, a, n, values, work, length, real_work.get(), asks ? -1 : reals,
-                                counts.get(), asks ? -1 : integers);
+      return Routines<T>::syevd_work(LAPACK_COL_MAJOR, job, triangle, n, a, n, values, work, length, real_work.get(), asks ? -1 : reals,
+                                     counts.get(), asks ? -1 : integers);
     else
-      return Routines<T>::syevd(LAPACK_COL_MAJOR, job, triangle, n, a, n, values, work, length, counts.get(), asks ? -1 : integers);
+      return Routines<T>::syevd_work(LAPACK_COL_MAJOR, job, triangle, n, a, n, values, work, length, counts.get(), asks ? -1 : integers);
   };
   const lapack_int length = work_length<T>({n, triangle, job}, [&](T* first) { return routine(first, -1); });
   const Scratch<T> work(length);
@@ -184,9 +139,9 @@ bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
   const Scratch<Real<T>> real_work(is_complex<T> ? less * std::max(5 * less + 7, 2 * more + 2 * less + 1) : 1);
   const auto routine = [&](T* work, lapack_int length) {
     if constexpr (is_complex<T>)
-      return Routines<T>::gesdd(LAPACK_COL_MAJOR, job, n, m, a, n, s, vh, n, u, columns, work, length, real_work.get(), counts.get());
+      return Routines<T>::gesdd_work(LAPACK_COL_MAJOR, job, n, m, a, n, s, vh, n, u, columns, work, length, real_work.get(), counts.get());
     else
-      return Routines<T>::gesdd(LAPACK_COL_MAJOR, job, n, m, a, n, s, vh, n, u, columns, work, length, counts.get());
+      return Routines<T>::gesdd_work(LAPACK_COL_MAJOR, job, n, m, a, n, s, vh, n, u, columns, work, length, counts.get());
   };
   const lapack_int length = work_length<T>({m, n, job}, [&](T* first) { return routine(first, -1); });
   const Scratch<T> work(length);
@@ -202,10 +157,10 @@ bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
   std::vector<T> factors(area(m, q ? std::max(n, columns) : n)), taus(static_cast<std::size_t>(std::max(k, 1)));
   transpose(a, m, n, factors.data());
   const auto factor = [&](T* work, lapack_int length) {
-    return Routines<T>::geqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, taus.data(), work, length);
+    return Routines<T>::geqrf_work(LAPACK_COL_MAJOR, m, n, factors.data(), m, taus.data(), work, length);
   };
   const auto form = [&](T* work, lapack_int length) {
-    return Routines<T>::orgqr(LAPACK_COL_MAJOR, m, columns, k, factors.data(), m, taus.data(), work, length);
+    return Routines<T>::orgqr_work(LAPACK_COL_MAJOR, m, columns, k, factors.data(), m, taus.data(), work, length);
   };
   const lapack_int length = work_length<T>({m, n, q ? columns : -1}, [&](T* first) {
     if (const lapack_int failed = factor(first, -1); failed != 0 || !q) return failed;

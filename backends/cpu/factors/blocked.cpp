@@ -1,13 +1,8 @@
 #include "weft/backends/cpu/factors/blocked.h"
 
-#include <cblas.h>
-
-#define lapack_complex_float std::complex<float>
-#define lapack_complex_double std::complex<double>
-#include <lapacke.h>
-
 #include <algorithm>
 
+#include "weft/backends/cpu/factors/lapack_routines.h"
 #include "weft/backends/cpu/packed/packed_matmul.h"
 #include "weft/runtime/host/process_end.h"
 #include "weft/runtime/host/thread_pool.h"
@@ -18,38 +13,6 @@ namespace {
 constexpr int kBlock = 64;        // columns that LAPACK factors at once
 constexpr int kStrip = 96;        // rows or columns of a task
 constexpr int kBlocksFrom = 192;  // below it a call of LAPACK is as fast
-
-template <class T>
-struct Routines;
-template <>
-struct Routines<float> {
-  static constexpr auto potrf = LAPACKE_spotrf_work;
-  static constexpr auto getrf = LAPACKE_sgetrf_work;
-  static constexpr auto trsm = cblas_strsm;
-};
-template <>
-struct Routines<double> {
-  static constexpr auto potrf = LAPACKE_dpotrf_work;
-  static constexpr auto getrf = LAPACKE_dgetrf_work;
-  static constexpr auto trsm = cblas_dtrsm;
-};
-template <>
-struct Routines<std::complex<float>> {
-  static constexpr auto potrf = LAPACKE_cpotrf_work;
-  static constexpr auto getrf = LAPACKE_cgetrf_work;
-  static constexpr auto trsm = cblas_ctrsm;
-  static constexpr auto gemm = cblas_cgemm;
-};
-template <>
-struct Routines<std::complex<double>> {
-  static constexpr auto potrf = LAPACKE_zpotrf_work;
-  static constexpr auto getrf = LAPACKE_zgetrf_work;
-  static constexpr auto trsm = cblas_ztrsm;
-  static constexpr auto gemm = cblas_zgemm;
-};
-
-template <class T>
-constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
 
 /// BLAS takes complex scalars by address.
 template <class T>
@@ -103,7 +66,7 @@ bool blocked_cholesky(T* a, int n) {
   for (int k = 0; k < n; k += kBlock) {
     const int width = std::min(kBlock, n - k), below = k + width, rest = n - below;
     // As in lapack::cholesky: the lower triangle of rows is the upper one of columns.
-    if (Routines<T>::potrf(LAPACK_COL_MAJOR, 'U', width, at(a, n, k, k), n) != 0) return false;
+    if (Routines<T>::potrf_work(LAPACK_COL_MAJOR, 'U', width, at(a, n, k, k), n) != 0) return false;
     each_strip(rest, [&](int first, int rows) {
       Routines<T>::trsm(CblasRowMajor, CblasRight, CblasLower, is_complex<T> ? CblasConjTrans : CblasTrans, CblasNonUnit, rows, width,
                         factor(one), at(a, n, k, k), n, at(a, n, below + first, k), n);
@@ -123,7 +86,7 @@ bool blocked_lu(T* a, int m, int n, std::int32_t* pivots) {
   for (int k = 0; k < steps; k += kBlock) {
     const int width = std::min(kBlock, steps - k), below = k + width;
     T* const panel = at(a, m, k, k);
-    if (Routines<T>::getrf(LAPACK_COL_MAJOR, m - k, width, panel, m, pivots + k) < 0) return false;
+    if (Routines<T>::getrf_work(LAPACK_COL_MAJOR, m - k, width, panel, m, pivots + k) < 0) return false;
     // The columns left of the panel are permuted, those right of it are permuted and updated.
     each_strip(n - width, [&](int first, int columns) {
       for (int c = first; c < first + columns; ++c) {

@@ -2,57 +2,16 @@
 // call.
 #include "weft/core/base/lapack.h"
 
-#define lapack_complex_float std::complex<float>
-#define lapack_complex_double std::complex<double>
-#include <lapacke.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "weft/backends/cpu/factors/lapack_routines.h"
 #include "weft/backends/cpu/openblas.h"
 #include "weft/runtime/host/process_end.h"
 
 namespace weft::detail::lapack {
 namespace {
-
-template <class T>
-struct Routines;
-template <>
-struct Routines<float> {
-  static constexpr auto geev = LAPACKE_sgeev;
-  static constexpr auto gees = LAPACKE_sgees;
-  static constexpr auto gehrd = LAPACKE_sgehrd;
-  static constexpr auto trd = LAPACKE_ssytrd;
-  static constexpr auto geqp3 = LAPACKE_sgeqp3;
-};
-template <>
-struct Routines<double> {
-  static constexpr auto geev = LAPACKE_dgeev;
-  static constexpr auto gees = LAPACKE_dgees;
-  static constexpr auto gehrd = LAPACKE_dgehrd;
-  static constexpr auto trd = LAPACKE_dsytrd;
-  static constexpr auto geqp3 = LAPACKE_dgeqp3;
-};
-template <>
-struct Routines<std::complex<float>> {
-  static constexpr auto geev = LAPACKE_cgeev;
-  static constexpr auto gees = LAPACKE_cgees;
-  static constexpr auto gehrd = LAPACKE_cgehrd;
-  static constexpr auto trd = LAPACKE_chetrd;
-  static constexpr auto geqp3 = LAPACKE_cgeqp3;
-};
-template <>
-struct Routines<std::complex<double>> {
-  static constexpr auto geev = LAPACKE_zgeev;
-  static constexpr auto gees = LAPACKE_zgees;
-  static constexpr auto gehrd = LAPACKE_zgehrd;
-  static constexpr auto trd = LAPACKE_zhetrd;
-  static constexpr auto geqp3 = LAPACKE_zgeqp3;
-};
-
-template <class T>
-constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
 
 std::size_t area(int m, int n) { return static_cast<std::size_t>(m) * static_cast<std::size_t>(n); }
 
