@@ -67,7 +67,7 @@ std::shared_ptr<const WatchedCollective::What> takes_too_long(GpuDevice& device,
   return limit > 0 && first.seen && std::chrono::duration<double>(now - *first.seen).count() > limit ? first.what : nullptr;
 }
 
-/// After a failure: communicators are aborted, and what ran is forgotten.
+/// After a failure: aborts the communicators and forgets the running collectives.
 void give_up(const std::string& why) {
   abort_communicators(why);
   const std::lock_guard lock(running_mutex());
@@ -132,7 +132,7 @@ class Join {
     label_.text = fmt::format("{} over `{}` of {} between GPUs", plan.operation, fmt::join(plan.axes, "`, `"), to_string(plan.in));
     label_.signature = std::hash<std::string>()(label_.text);
     label_.loc = plan.loc;
-    // In a fixed order, so that two joins do not wait for each other.
+    // Locks are taken in a fixed order, so that two collectives can't deadlock.
     std::vector<GpuDevice*> sorted = gpus_;
     std::sort(sorted.begin(), sorted.end(), [](GpuDevice* a, GpuDevice* b) { return a->id() < b->id(); });
     for (GpuDevice* g : sorted) locks_.emplace_back(g->order());
@@ -181,8 +181,8 @@ class Join {
   }
   const Ref<Buffer>& operand(std::size_t k) const { return in_[at_[k]]; }
 
-  /// Whether this becomes a part of graphs: events in these are not to be asked for, and communicators that these hold not aborted. Who
-  /// captures does that.
+  /// Whether the collective is being captured into graphs, whose events must not be queried and whose communicators must not be aborted
+  /// here; the code that captures does so.
   bool captured() const { return gpus_[0]->supply() && gpus_[0]->supply()->mode() == GraphMemory::Mode::capturing; }
 
   /// f(k, communicator, stream, call) for each of this process's devices, as one group; it says what it calls last. Where it fails,
@@ -390,13 +390,13 @@ std::shared_ptr<const WatchedCollective::What> first_running(GpuDevice& device, 
   return list.size() <= at_most ? nullptr : list.front().what;
 }
 
-/// What went wrong with the collectives, if anything did: throws DistributedError.
+/// Throws DistributedError if a collective has failed.
 void look_for_faults(const WatchedCollective::What& first, bool late, const std::string& what) {
   const SourceLoc loc = first.label.loc;
   DeviceWorld* const world = first.across.empty() ? nullptr : device_world();
   if (world) world->look(first.label);
   if (const int failed = asynchronous_error(); failed != nccl::kSuccess) {
-    // Where a process is gone that is the reason, and says more.
+    // If a process has ended, that is the cause, and its error says more.
     for (int i = 0; i < 20 && world; ++i) {
       world->look(first.label);
       std::this_thread::sleep_for(std::chrono::milliseconds(25));

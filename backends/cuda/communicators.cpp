@@ -47,7 +47,7 @@ Keepers& keepers() {
   return k;
 }
 
-/// A thread for calls that may never come back.
+/// A thread for calls that may never return.
 class Caller {
  public:
   static std::shared_ptr<Caller> make() {
@@ -60,7 +60,7 @@ class Caller {
     call_ = std::move(f), has_call_ = true, done_ = false;
     changed_.notify_all();
   }
-  /// Whether the call has come back by then.
+  /// Whether the call has returned by then.
   bool wait(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, time, [this] { return done_; });
@@ -179,7 +179,7 @@ Comms split(const std::vector<int>& mesh, const Groups& groups, const std::vecto
   });
 }
 
-/// Whether there is but one group, of all positions in their order.
+/// Whether there is only one group, of all positions in order.
 bool is_undivided(const Groups& groups, std::size_t n) {
   if (groups.size() != 1 || groups[0].size() != n) return false;
   for (std::size_t i = 0; i < n; ++i)
@@ -269,7 +269,7 @@ std::uint64_t communicators_aborted() { return keepers().aborted; }
 
 void abort_communicators(const std::string& why) {
   {
-    // NCCL waits for graphs that hold a communicator before that goes.
+    // NCCL waits for graphs that hold a communicator before destroying it.
     const std::lock_guard lock(keepers().mutex);
     ++keepers().aborted;
     for (const KeepsCollectives* k : keepers().all) k->drop();

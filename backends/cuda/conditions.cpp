@@ -5,7 +5,7 @@
 namespace weft::detail::cuda {
 namespace {
 
-// The function is the driver's own: it is there when the code is loaded.
+// The driver defines this function when it loads the code.
 constexpr const char* kPtx = R"(
 .version 6.3
 .target sm_75
@@ -104,7 +104,7 @@ define void @weft_chosen(ptr %parameters) {
 }
 )";
 
-/// What a stream is being captured into, and what of it the next node comes after.
+/// The graph into which a stream is being captured, and the nodes on which the next one depends.
 struct Capture {
   Graph graph = nullptr;
   const Node* behind = nullptr;

@@ -14,7 +14,7 @@ using Place = ControlStep::Carry::Place;
 
 DevicePointer offset(DevicePointer p, std::int64_t bytes) { return p + static_cast<DevicePointer>(bytes); }
 
-/// Where the carried values are: now, and after the iteration.
+/// The memory of the carried values: now, and after the iteration.
 struct Carried {
   std::vector<DevicePointer> now, next, other;
   std::vector<std::int64_t> bytes;

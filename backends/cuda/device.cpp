@@ -45,7 +45,7 @@ GpuDevice::GpuDevice(int ordinal, int id) : ordinal_(ordinal), id_(id) {
     enter();
     check(d.cuStreamCreate(&stream_, kStreamNonBlocking), "cuStreamCreate", label());
     check(d.cuDeviceGetDefaultMemPool(&pool_, handle_), "cuDeviceGetDefaultMemPool", label());
-    std::uint64_t keep = ~std::uint64_t{0};  // else each wait would give memory back to the system
+    std::uint64_t keep = ~std::uint64_t{0};  // otherwise each synchronisation would return memory to the system
     check(d.cuMemPoolSetAttribute(pool_, kPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute", label());
   } catch (...) {
     give_up();
@@ -69,7 +69,7 @@ void GpuDevice::enter_to_destroy() noexcept {
   try {
     enter();
   } catch (const Error&) {
-    // There is nobody to report to; the calls that follow name the stream or the module.
+    // The error can't be reported here; the next call fails with it.
   }
 }
 
@@ -344,7 +344,7 @@ class CudaDevices final : public Accelerators {
       return out;
     }
     needs_host(source), needs_host(target);
-    // The target waits for what makes the source's contents, and the source for the copy: its memory may be given back.
+    // The target waits for the source's contents, and the source for the copy, after which its memory may be freed.
     const std::scoped_lock lock(source.order(), target.order());
     wait_for(target, source, what);
     target.enter();

@@ -44,7 +44,7 @@ std::vector<Aval> operand_types(const KernelProgram& p, const Eqn& e) {
   return in;
 }
 
-/// How often the program launches something, or copies, once through each loop that depends on values; -1: it needs the host.
+/// The number of launches and copies of the program, counting value-dependent loops once; -1: it needs the host.
 int launches_of(const KernelProgram& p, const GpuCode& code) {
   check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   int n = static_cast<int>(p.outputs.size());
@@ -76,7 +76,7 @@ int launches_of(const KernelProgram& p, const GpuCode& code) {
   return n;
 }
 
-/// Matmuls are kernels where there is no library for them.
+/// Without a library, matmuls are kernels.
 KernelProgram plan(const SimplifiedProgram& simplified, const std::vector<bool>& donated) {
   TargetTraits traits = gpu_traits();
   KernelProgram p = form_program(simplified, traits, donated);
@@ -282,7 +282,7 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
     throw Error(fmt::format("{}: internal error: called with {} inputs, compiled for {}", name_, inputs.size(), data.num_inputs));
   GpuDevice& gpu = device_of(device);
   OnDevice& d = on(gpu);
-  // What the inputs, wherever they are, are on this device.
+  // The inputs, copied to this device if they are elsewhere.
   std::vector<Ref<Buffer>> here(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) here[i] = buffer_on(inputs[i], device);
   std::vector<Ref<Buffer>> results(program_.outputs.size());
@@ -356,8 +356,8 @@ void GpuExecutable::run_supplied(OnDevice& d, const Addresses& at, GraphMemory& 
   d.capturing = false;
 }
 
-/// A call with arrays that are where those of an earlier one were is a replay: memory comes back from the pool, so that training loops
-/// repeat themselves after a step or two.
+/// A call whose arrays have the addresses of an earlier call replays its graph. The pool reuses memory, so training loops repeat their
+/// addresses after a step or two.
 void GpuExecutable::run_captured(OnDevice& d, const Addresses& at) {
   const Driver& cu = driver();
   const Stream stream = d.device->stream();
@@ -383,7 +383,7 @@ void GpuExecutable::run_captured(OnDevice& d, const Addresses& at) {
   check(cu.cuGraphLaunch(g.graph, stream), "cuGraphLaunch", name_);
 }
 
-/// False where the driver says that something of the program cannot be captured: it is launched step by step from now on.
+/// Returns false if the driver can't capture part of the program, which is then launched step by step from now on.
 bool GpuExecutable::capture(OnDevice& d, const Addresses& at, CapturedGraph& g) {
   const Driver& cu = driver();
   const Stream stream = d.device->stream();
@@ -467,7 +467,7 @@ void GpuExecutable::matmul(OnDevice& d, const KernelProgram& p, const Step& s, c
                                                      [&] { return line_of(p, s); });
 }
 
-/// Where the device has nothing for it, on the host: the operands go there, the results come back.
+/// An equation without an implementation on the device runs on the host: operands and results are copied.
 void GpuExecutable::opaque(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at) {
   if (const auto own = d.steps.find({&p, s.number}); own != d.steps.end()) {
     Addresses places;
@@ -483,7 +483,7 @@ void GpuExecutable::opaque(OnDevice& d, const KernelProgram& p, const Step& s, c
   std::vector<Aval> avals;
   for (std::size_t i = 0; i < s.buffers.size(); ++i) {
     const auto b = static_cast<std::size_t>(s.buffers[i]);
-    // A buffer that is a result in another shape has that of what computes it.
+    // A buffer that a result shares in another shape has the shape of the equation that computes it.
     avals.push_back(i < e.inputs.size() ? p.jaxpr.data().aval(e.inputs[i]) : p.jaxpr.data().avals[e.outputs[i - e.inputs.size()]]);
     const auto bytes = static_cast<std::size_t>(avals.back().bytes());
     memory.emplace_back(bytes + 64);

@@ -15,7 +15,7 @@ namespace {
 
 bool is_empty(const Aval& a) { return a.size() == 0; }
 
-/// How large a matrix of windows may be.
+/// The largest size of a matrix of windows (im2col).
 double most_window_bytes() { return number_in_environment("WEFT_CUDA_WINDOW_BYTES").value_or(256e6); }
 
 const Rule<GpuExpansionRules, Sort> sort_expansion([](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kInLanes = 64;  // elements of matrices that kernels factor, a matrix a thread
 
 Array not_a_number(const Array& x) { return scalar_like(x, std::numeric_limits<double>::quiet_NaN()); }
-/// NaN where `bad` (count) says so.
+/// x with NaN in the matrices that `bad` (count) marks.
 Array spoiled(const Array& x, const Array& bad) {
   return where(broadcast_in_dim(bad, x.shape(), {0}, {}), fill_shape(not_a_number(x), x.shape(), {}), x);
 }
@@ -74,7 +74,7 @@ std::vector<Array> qr(const Array& x, const QrParams& p) {
   return {batch.back(transposed(q[0])), batch.back(upper)};
 }
 
-/// Which of the matrices have elements that are not finite, or whose modulus is not: iterations on them may never end.
+/// For each matrix, whether it has elements that are not finite, or whose modulus is not: iterations on them may not terminate.
 Array not_finite(const Array& x) { return reduce_or(~isfinite(abs(x)), {1, 2}); }
 Array zeroed(const Array& x, const Array& bad) {
   return where(broadcast_in_dim(bad, x.shape(), {0}, {}), fill_shape(scalar_like(x, 0), x.shape(), {}), x);

@@ -13,8 +13,8 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kFewInOrder = 16;  // updates that one thread makes before several kernels would begin
-constexpr std::int64_t kFewPairs = 1024;  // updates of which each is compared with all others
+constexpr std::int64_t kFewInOrder = 16;  // up to this many updates, one thread is faster than several kernels
+constexpr std::int64_t kFewPairs = 1024;  // up to this many updates, each is compared with all others
 
 /// Which dimensions of the indices belong to a batch of the operand: updates that differ there never meet.
 std::vector<bool> apart(const IndexedGeometry& g) {
@@ -50,7 +50,7 @@ bool has_scatter_of_last_updates(const Scatter::Params& p, std::span<const Aval>
   for (std::size_t k = 0; k < batch.size(); ++k)
     if (!batch[k]) many *= in[1].shape[static_cast<int>(k)];
   if (many <= kFewInOrder) return false;
-  // Windows that begin at different places may still meet, unless they are single elements or whole dimensions.
+  // Windows that begin at different positions may still overlap, unless they are single elements or whole dimensions.
   bool indexed = false;
   for (std::size_t d = 0; d < g.dims.size(); ++d) {
     if (g.dims[d].component < 0) continue;
@@ -111,7 +111,7 @@ Array scatter_of_last_updates(const Scatter::Params& p, const Array& operand, co
     last = elements_at(latest, at, -1) == number;
   }
 
-  // Back to where the updates are; those that others follow go nowhere.
+  // Scattered back to the updates; updates with a later one for the same position are dropped.
   Shape sizes(std::vector<std::int64_t>(order.size()));
   for (std::size_t k = 0; k < order.size(); ++k) sizes[static_cast<int>(k)] = all[order[k]];
   const Array stays = permute(reshape_to(last, sizes, {}), inverse_permutation(order), {}) & inside;

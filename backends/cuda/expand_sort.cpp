@@ -81,7 +81,7 @@ std::vector<Array> sorted(std::vector<Array> state, int axis, bool descending) {
   return bind_all<Scan>({.jaxpr = round, .length = rounds, .num_carry = carried, .num_consts = 0}, state, {});
 }
 
-constexpr std::int64_t kFewInRounds = 128;  // elements of a line, which few rounds sort
+constexpr std::int64_t kFewInRounds = 128;  // lines up to this length are sorted by rounds
 
 Array unsigned_like(const Array& codes, std::uint64_t v) { return make_literal(Number(v), codes.dtype(), false); }
 

@@ -62,7 +62,7 @@ std::int64_t place_pieces(GraphMemory::Pieces& pieces) {
   for (GraphMemory::Piece& p : pieces) {
     if (p.result) continue;
     const auto bytes = static_cast<std::int64_t>(std::max<std::size_t>(p.bytes, 1));
-    // Behind what is still there when it comes: the lowest place that is free.
+    // First fit: the lowest offset that is free of pieces that are live at the same time.
     std::vector<std::pair<std::int64_t, std::int64_t>> taken;
     for (const GraphMemory::Piece* q : placed)
       if (q->died < 0 || q->died > p.born)

@@ -1,6 +1,6 @@
 // Mapped programs as graphs, one for each device: kernels, matmuls and NCCL's calls of a step are captured from all devices' streams at
-// once, and replayed where arrays are as they were then. Several processes must capture and replay alike, so that it can't depend on where
-// each one's arrays are: there a program has places of its own for what it is given and what it makes, and arrays are copied.
+// once, and replayed where arrays are as they were then. Several processes must capture and replay alike, independently of the addresses of
+// their arrays: there a program has fixed memory for its inputs and results, and arrays are copied.
 #include "weft/runtime/sharded/mapped_replay.h"
 
 #include <fmt/core.h>
@@ -114,7 +114,7 @@ class Replay final : public MappedReplay {
       for (std::size_t k = 0; k < ids_.size(); ++k) at(value, k) = moved(at(value, k), ids_[k]);
     const std::lock_guard mine(mutex_);
     before_collective(devices_, label_, across_);
-    // After a failure all processes begin again, wherever each was.
+    // After a failure, all processes start again from the first run.
     if (const std::uint64_t now = communicators_aborted(); !across_.empty() && now != begun_) {
       begun_ = now;
       possible_ = true, noted_ = false;
@@ -127,7 +127,7 @@ class Replay final : public MappedReplay {
   }
 
  private:
-  /// Where a result of a device comes from: the inputs, what a run has allocated, or what is always the same.
+  /// The source of a device's result: an input, an allocation of the run, or a constant buffer.
   struct Source {
     enum class Kind { input, piece, fixed } kind = Kind::fixed;
     std::size_t value = 0, device = 0;  ///< of an input; the piece's number and its device
@@ -335,7 +335,7 @@ class Replay final : public MappedReplay {
       known_.front().graphs = graphs;
   }
 
-  /// Null where the driver says that something of the program cannot be captured: it is launched step by step from now on.
+  /// Returns null if the driver can't capture part of the program, which is then launched step by step from now on.
   std::shared_ptr<Graphs> capture(const Values& inputs, const Places& places, const Steps& steps) {
     const Driver& d = driver();
     auto made = std::make_shared<Graphs>();
@@ -359,7 +359,7 @@ class Replay final : public MappedReplay {
     } catch (...) {
       problem = std::current_exception();
     }
-    // All of them end, whatever happens to one.
+    // All captures are ended, even if one fails.
     for (std::size_t k = 0; k < begun; ++k) {
       devices_[k]->enter_to_destroy();
       const Result ended = d.cuStreamEndCapture(devices_[k]->stream(), &graphs[k]);

@@ -72,7 +72,7 @@ bool times_algorithms() {
   return is_switched_on("WEFT_CUDA_TUNE", true) && !is_switched_on("WEFT_CUDA_DETERMINISTIC") && process_count() == 1;
 }
 
-/// What a device keeps for all matmuls.
+/// The state of a device that all its matmuls share.
 struct Shared {
   lt::Handle handle = nullptr;
   DevicePointer workspace = 0;
@@ -202,7 +202,7 @@ class LtMatmul final : public GpuMatmul {
     return *(known = &choices().made.emplace(question, chosen).first->second);
   }
 
-  /// What the library proposes, the most promising first.
+  /// The algorithms that the library proposes, best first.
   std::vector<lt::Algorithm> ask(std::uint32_t alignment, int count) {
     const Library& l = library();
     lt::Preference preference = nullptr;
@@ -231,7 +231,7 @@ class LtMatmul final : public GpuMatmul {
 
   struct NoMemory {};
 
-  /// The fastest, as this process or an earlier one has found; the first one, where there is no memory to find out.
+  /// The fastest algorithm, as measured by this process or an earlier one; the first one if there is no memory to measure.
   const lt::Algorithm& fastest(const std::vector<lt::Algorithm>& proposed, const std::string& question) {
     const auto bytes_of = [](const lt::Algorithm& a) { return std::string(reinterpret_cast<const char*>(&a), sizeof a); };
     std::string best;

@@ -46,7 +46,7 @@ namespace {
 
 constexpr int kNewestArchitecture = 90;  // that LLVM 19 knows and newer devices take
 constexpr const char* kPtxVersion = "+ptx78";
-// Another one for each change of what is done to a module before it is PTX.
+// Must be changed with every change of the passes between a module and its PTX.
 constexpr std::string_view kGenerator = "ptx 1";
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const GpuTarget& target) {
@@ -73,7 +73,7 @@ void verify(const llvm::Module& module) {
   if (llvm::verifyModule(module, &os)) throw CompileError("cuda: internal error: malformed code: " + os.str());
 }
 
-/// Takes from libdevice what the module calls.
+/// Links the functions of libdevice that the module calls.
 void link_libdevice(llvm::Module& module) {
   std::vector<std::string> needed;
   for (const llvm::Function& f : module)
@@ -150,7 +150,7 @@ void mark_control(const ControlStep& c, std::vector<std::vector<char>>& aliased)
   }
 }
 
-/// Which arguments of which kernels may be in one another's memory, in any of the steps.
+/// For each kernel, the arguments that may share memory with another one in any of the steps.
 std::vector<std::vector<char>> aliased_arguments(const KernelProgram& p) {
   std::vector<std::vector<char>> aliased;
   for (const Kernel& k : p.kernels) aliased.emplace_back(k.args.size(), 0);
@@ -177,7 +177,7 @@ std::vector<std::vector<char>> aliased_arguments(const KernelProgram& p) {
         const bool same = s.buffers[i] == s.buffers[j] || (a.input == b.input && a.input != -1 && a.begin < b.end && b.begin < a.end);
         if (same) flags[i] = flags[j] = 1;
       }
-    // The caller may give one array twice; that hurts where one of them is written.
+    // The caller may pass one array twice, which matters if one of them is written.
     for (std::size_t i = 0; i < s.buffers.size(); ++i)
       if (s.buffers[i] >= 0 && p.buffers[static_cast<std::size_t>(s.buffers[i])].reuses_input >= 0)
         std::fill(flags.begin(), flags.end(), 1);

@@ -148,7 +148,7 @@ class SolverStep final : public DeviceStep {
     ask();
     on_host_.resize(host_bytes_ + 1);
     take(work_, static_cast<std::int64_t>(device_bytes_));
-    // What is beside the routine's own memory.
+    // Memory in addition to the routine's own workspace.
     if (p_.routine == "gesvd") take(copy_, in[0].bytes());
     if (p_.routine == "getrf") take(from_one_, count_ * least_ * 8);
     if (by_places()) take(places_of_a_, count_ * 8), take(places_of_b_, count_ * 8);
@@ -157,7 +157,7 @@ class SolverStep final : public DeviceStep {
   std::int64_t workspace_bytes() const override { return bytes_; }
 
   void run(std::span<const DevicePointer> at, DevicePointer workspace, FunctionRef<SourceLoc()> line) override {
-    // What these routines put on the stream, and when they look at results, is theirs: they are part of no graph.
+    // These routines may synchronise with the stream, so they can't be part of a graph.
     if (GraphMemory* supply = device_.supply()) supply->needs_host();
     line_ = &line;
     call(library().cusolverDnSetStream(shared_.handle, device_.stream()), "cusolverDnSetStream");
@@ -187,7 +187,7 @@ class SolverStep final : public DeviceStep {
     bytes_ += (bytes + 255) / 256 * 256;
   }
   bool by_places() const { return count_ > 1 && (p_.routine == "trsm" || (p_.routine == "potrf" && rows_ <= kSmallFactors)); }
-  /// Whether all matrices go in one call that takes them one behind the other.
+  /// Whether all matrices are passed to one call as a contiguous batch.
   bool together() const { return count_ > 1 && p_.routine == "syevd" && library().has_later; }
 
   /// How much memory the routine wants.

@@ -16,7 +16,7 @@ using AnyFunction = void (*)();
 constexpr int kCore = 1, kDomains = 5;
 constexpr std::size_t kRangePush = 9, kRangePop = 11, kNumFunctions = 16;
 
-/// What the tool has put in place of each function; null: nothing.
+/// The tool's replacement for each function; null if it has none.
 struct Taken {
   std::array<AnyFunction, kNumFunctions> core{}, domains{};
   std::array<AnyFunction*, kNumFunctions> core_places{}, domain_places{};
