@@ -18,13 +18,22 @@
 namespace weft::detail::lapack {
 namespace {
 
-/// The m x n matrix `from`, row-major, as n x m.
+/// The m x n matrix `from`, row-major, as n x m. Eight rows at a time: the elements of a column may be a power of two apart, and then the
+/// lines of a long piece of it evict one another from the cache.
 template <class T>
 void transpose(const T* from, int m, int n, T* to) {
-  for (int i = 0; i < m; ++i)
-    for (int j = 0; j < n; ++j)
-      to[static_cast<std::size_t>(j) * static_cast<std::size_t>(m) + static_cast<std::size_t>(i)] =
-          from[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
+  const std::int64_t rows = m, columns = n;
+  std::int64_t top = 0;
+  for (; top + 8 <= rows; top += 8) {
+    const T *const a = from + top * columns, *const b = a + 4 * columns;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      T* const out = to + j * rows + top;
+      out[0] = a[j], out[1] = a[columns + j], out[2] = a[2 * columns + j], out[3] = a[3 * columns + j];
+      out[4] = b[j], out[5] = b[columns + j], out[6] = b[2 * columns + j], out[7] = b[3 * columns + j];
+    }
+  }
+  for (std::int64_t i = top; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
 }
 /// Whether a routine succeeded. Throws std::bad_alloc if it could not allocate its own memory, which is not a failure of the matrix.
 bool succeeded(lapack_int info) {
