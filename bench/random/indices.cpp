@@ -30,7 +30,7 @@ Values indexing(Writer& w) {
       return {w.put(take_along_axis(x.array, i.array, 1), "jnp.take_along_axis({}, {}, 1)", x, i)};
     }
     case 3: {
-      const Value i = places(w, {n}, columns);
+      const Value i = places(w, {std::min(n, std::max(1, (1 << 23) / rows))}, columns);
       return {w.put(take(x.array, i.array, 1), "jnp.take({}, {}, 1)", x, i)};
     }
     case 4: {

@@ -15,5 +15,9 @@ std::span<const Row> array_rows();
 std::span<const Row> network_rows();
 std::span<const Row> science_rows();
 std::span<const Row> algebra_rows();
+std::span<const Row> model_rows();
+std::span<const Row> number_rows();
+std::span<const Row> image_rows();
+std::span<const Row> integer_rows();
 
 }  // namespace bench::random_programs
