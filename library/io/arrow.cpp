@@ -194,7 +194,7 @@ void to_arrow(const Array& x, void* schema, void* array, const std::string& name
         if (values[i]) lent->bits[i / 8] = static_cast<unsigned char>(lent->bits[i / 8] | 1u << (i % 8));
       lent->buffers[1] = lent->bits.data();
     } else {
-      lent->array = detail::device_get_array(x, loc);
+      lent->array = detail::lent_array(x, loc);
       lent->buffers[1] = detail::host_elements(lent->array, x.dtype(), loc);
     }
     described = new LentSchema{std::string(1, found->first), name};

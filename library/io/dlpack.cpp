@@ -104,7 +104,7 @@ Loan<Managed>* lend(const Array& x, const char* operation, SourceLoc loc) try {
         detail::effective_loc(loc));
   auto* const loan = new Loan<Managed>();
   try {
-    loan->array = detail::device_get_array(x, loc);
+    loan->array = detail::lent_array(x, loc);
     loan->shape.assign(x.shape().begin(), x.shape().end());
     loan->strides = detail::row_major_strides(x.shape());
     DLTensor& t = loan->managed.dl_tensor;

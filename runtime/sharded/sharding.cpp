@@ -119,6 +119,12 @@ Array device_get_array(const Array& x, SourceLoc) {
   return wrap_buffer(x.aval(), whole_of(x, is_accelerator(device) ? processes().first_local() : device));
 }
 
+Array lent_array(const Array& x, SourceLoc loc) {
+  const Array there = device_get_array(x, loc);
+  const ConcreteArray* c = as_concrete(there);
+  return c ? wrap_buffer(c->aval, c->buffer) : there;
+}
+
 void throw_row_count(const char* operation, std::size_t rows, std::size_t devices, SourceLoc loc) {
   throw DeviceError(fmt::format("{}: {} shards for {} devices; give one for each", operation, rows, devices), effective_loc(loc));
 }

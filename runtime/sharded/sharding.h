@@ -64,6 +64,9 @@ class Placement {
 namespace detail {
 Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc loc);
 Array device_get_array(const Array& x, SourceLoc loc);
+/// The elements of x in the host's memory, in an array that shares at most the memory with x. Where that is lent to others, donating x
+/// leaves it as it is: x is then copied.
+Array lent_array(const Array& x, SourceLoc loc);
 /// One array whose rows are the given parts, one on each device.
 Array put_rows(std::span<const Array> rows, const std::vector<Device>& devices, const char* operation, SourceLoc loc);
 [[noreturn]] void throw_row_count(const char* operation, std::size_t rows, std::size_t devices, SourceLoc loc);

@@ -204,6 +204,28 @@ TEST_CASE("DLPack, both ways") {
   CHECK_THROWS_AS(jit([](Array x) { return to_dlpack(x), x; })(ones(2)), Error);
 }
 
+TEST_CASE("memory that is lent stays as it is when its array is donated") {
+  const auto next = jit([](Array a) { return a + 1; }, {.donate_argnums = {0}});
+  for (const int n : {3, 100000}) {
+    CAPTURE(n);
+    Array x = full({n}, 5.f), y = full({n}, 6.f);
+    auto* const tensor = static_cast<Managed*>(to_dlpack(x));
+    ArrowSchema schema;
+    ArrowArray column;
+    to_arrow(y, &schema, &column);
+    CHECK(next(x)(n - 1).item<float>() == 6.f);
+    CHECK(next(y)(n - 1).item<float>() == 7.f);
+    x = y = {};
+    // Memory that was given back would be taken by these.
+    const Array a = full({n}, -1.f), b = full({n}, -1.f);
+    CHECK(static_cast<const float*>(tensor->tensor.data)[n - 1] == 5.f);
+    CHECK(static_cast<const float*>(column.buffers[1])[n - 1] == 6.f);
+    tensor->deleter(tensor);
+    schema.release(&schema);
+    column.release(&column);
+  }
+}
+
 TEST_CASE("what DLPack says of a tensor is heeded") {
   alignas(64) static std::int16_t data[7] = {0, 1, 2, 3, 4, 5, 6};
   std::int64_t shape[] = {3, 2}, strides[] = {1, 3};
