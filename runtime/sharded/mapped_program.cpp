@@ -46,6 +46,7 @@ class MappedProgram final : public Executable {
       run.clear();
       Step s;
       s.eqn = &e;
+      s.outputs = e.outputs;
       if (e.op->kind == Kind::collective)
         throw AxisError(
             fmt::format("{}: it names an axis that is not bound; call it inside the vmap, pmap or shard_map that does", e.op->name), e.loc);
@@ -70,6 +71,7 @@ class MappedProgram final : public Executable {
       steps_.push_back(std::move(s));
     }
     add_segment(backend, run, options.name);
+    find_deaths();
   }
 
   bool takes_placed() const override { return true; }
@@ -85,6 +87,7 @@ class MappedProgram final : public Executable {
         for (Var v : s.inputs) in.push_back(in_one_place(values[v], device));
         out = s.segment->call(in, device);
         for (std::size_t k = 0; k < out.size(); ++k) values[s.outputs[k]] = std::move(out[k]);
+        for (Var v : s.dies) values[v] = Array();
         continue;
       }
       for (Atom a : s.eqn->inputs) in.push_back(s.program || s.move ? values[a] : in_one_place(values[a], device));
@@ -105,6 +108,8 @@ class MappedProgram final : public Executable {
         });
       }
       values.set(*s.eqn, std::move(out));
+      in.clear();
+      for (Var v : s.dies) values[v] = Array();
     }
     return values.read(d.outputs);
   }
@@ -133,12 +138,28 @@ class MappedProgram final : public Executable {
     MemoryAnalysis m;
     for (const Aval& a : original_.data().input_avals()) m.argument_size_in_bytes += a.bytes();
     for (const Aval& a : original_.data().output_avals()) m.output_size_in_bytes += a.bytes();
+    const JaxprData& d = jaxpr_.data();
+    std::vector<bool> is_result(d.avals.size());
+    for (Atom a : d.outputs)
+      if (!a.is_literal()) is_result[a.var()] = true;
+    std::int64_t live = 0;
     for (const Step& s : steps_) {
-      if (s.segment) m.temp_size_in_bytes += s.segment->memory_analysis().temp_size_in_bytes;
-      if (!s.program) continue;
-      const MemoryAnalysis own = s.program->body().memory_analysis();
-      m.temp_size_in_bytes += own.temp_size_in_bytes;
-      m.alias_size_in_bytes += own.alias_size_in_bytes;
+      for (Var v : s.outputs)
+        if (!is_result[v]) live += d.avals[v].bytes();
+      std::int64_t inside = 0;  // while the step runs
+      if (s.segment) inside = s.segment->memory_analysis().temp_size_in_bytes;
+      if (s.program) {
+        const MemoryAnalysis own = s.program->body().memory_analysis();
+        inside = own.temp_size_in_bytes;
+        m.alias_size_in_bytes += own.alias_size_in_bytes;
+      }
+      // One of its programs runs at a time. An iteration of a loop leaves its results beside those of the one before.
+      for (const auto& [data, body] : s.bodies) {
+        const MemoryAnalysis one = body->memory_analysis();
+        inside = std::max(inside, one.temp_size_in_bytes + one.output_size_in_bytes);
+      }
+      m.temp_size_in_bytes = std::max(m.temp_size_in_bytes, live + inside);
+      for (Var v : s.dies) live -= d.avals[v].bytes();
     }
     return m;
   }
@@ -150,7 +171,8 @@ class MappedProgram final : public Executable {
  private:
   struct Step {
     Ref<Executable> segment;
-    std::vector<Var> inputs, outputs;  // of a segment
+    std::vector<Var> inputs, outputs;  // what a segment reads; what the step computes
+    std::vector<Var> dies;             // values that steps computed and nothing reads after it
     const Eqn* eqn = nullptr;          // of a map, or of control flow with maps inside
     Ref<SpmdProgram> program;
     std::vector<std::pair<std::size_t, Array>> captured;  // operands of a map that are constants
@@ -158,6 +180,24 @@ class MappedProgram final : public Executable {
     bool gives = false;                                   // its operand is donated: the result alone has the memory
     std::map<const JaxprData*, Ref<Executable>> bodies;
   };
+
+  /// A value that a step computed dies at the last step that reads it, unless it is a result.
+  void find_deaths() {
+    const JaxprData& d = jaxpr_.data();
+    std::vector<Step*> last(d.avals.size());
+    std::vector<Var> computed;
+    for (Step& s : steps_) {
+      for (Var v : s.inputs) last[v] = &s;
+      if (s.eqn)
+        for (Atom a : s.eqn->inputs)
+          if (!a.is_literal()) last[a.var()] = &s;
+      for (Var v : s.outputs) last[v] = &s, computed.push_back(v);
+    }
+    for (Atom a : d.outputs)
+      if (!a.is_literal()) last[a.var()] = nullptr;
+    for (Var v : computed)
+      if (last[v]) last[v]->dies.push_back(v);
+  }
 
   static bool holds_maps(const Eqn& e) {
     for (const ParamText& p : e.op->params_list(*e.params)) {

@@ -323,22 +323,47 @@ CostAnalysis SpmdBody::cost_analysis() const {
 
 MemoryAnalysis SpmdBody::memory_analysis() const {
   MemoryAnalysis total;
+  const auto n = static_cast<std::int64_t>(num_devices_);
+  std::vector<bool> is_result(static_cast<std::size_t>(num_slots_));
+  for (int k : output_slots_) is_result[static_cast<std::size_t>(k)] = true;
+  std::vector<std::int64_t> held(static_cast<std::size_t>(num_slots_));  // by slots that are neither inputs nor results
+  std::int64_t live = 0;
+  const auto holds = [&](int slot, std::int64_t bytes) {
+    if (is_result[static_cast<std::size_t>(slot)]) return;
+    live += bytes - std::exchange(held[static_cast<std::size_t>(slot)], bytes);
+  };
   for (const Step& s : steps_) {
-    const auto n = static_cast<std::int64_t>(num_devices_);
-    // Only one program of a loop or branch runs at a time; the stacked results of a scan add to its memory.
-    std::int64_t inside = 0;
-    for (const auto& body : s.bodies) inside = std::max(inside, body->memory_analysis().temp_size_in_bytes);
-    total.temp_size_in_bytes += inside;
-    if (s.kind == Step::Kind::scan) {
-      const auto& p = params_as<Scan::Params>(*s.eqn.params);
-      const std::vector<Aval> out = s.bodies[0]->jaxpr().data().output_avals();
-      for (std::size_t i = static_cast<std::size_t>(p.num_carry); i < out.size(); ++i)
-        total.temp_size_in_bytes += out[i].bytes() * p.length * n;
+    std::int64_t inside = 0;  // while the step runs
+    switch (s.kind) {
+      case Step::Kind::segment: {
+        const JaxprData& d = s.segment.jaxpr.data();
+        for (std::size_t i = 0; i < d.outputs.size(); ++i) holds(s.segment.outputs[i], d.aval(d.outputs[i]).bytes());
+        const MemoryAnalysis m = s.segment.executable->memory_analysis();
+        inside = m.temp_size_in_bytes;
+        total.alias_size_in_bytes += m.alias_size_in_bytes * n;
+        break;
+      }
+      case Step::Kind::collective:
+      case Step::Kind::wait: holds(s.outputs[0], s.plan.out.bytes()); break;
+      case Step::Kind::start:
+        for (const Step& w : steps_)
+          if (w.kind == Step::Kind::wait && w.flight == s.flight) holds(w.outputs[0], s.plan.out.bytes());
+        break;
+      case Step::Kind::scan:
+      case Step::Kind::while_loop:
+      case Step::Kind::cond:
+        for (std::size_t i = 0; i < s.outputs.size(); ++i) holds(s.outputs[i], body_.data().avals[s.eqn.outputs[i]].bytes());
+        // One of its programs runs at a time. An iteration of a loop leaves its results beside those of the one before.
+        for (const auto& body : s.bodies) {
+          std::int64_t results = 0;
+          if (s.kind != Step::Kind::cond)
+            for (const Aval& a : body->jaxpr().data().output_avals()) results += a.bytes();
+          inside = std::max(inside, body->memory_analysis().temp_size_in_bytes / n + results);
+        }
+        break;
     }
-    if (s.kind != Step::Kind::segment) continue;
-    const MemoryAnalysis m = s.segment.executable->memory_analysis();
-    total.temp_size_in_bytes += (m.temp_size_in_bytes + m.output_size_in_bytes - m.alias_size_in_bytes) * n;
-    total.alias_size_in_bytes += m.alias_size_in_bytes * n;
+    total.temp_size_in_bytes = std::max(total.temp_size_in_bytes, (live + inside) * n);
+    for (int dead : s.dies) holds(dead, 0);
   }
   return total;
 }
