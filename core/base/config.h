@@ -21,8 +21,8 @@ struct Config {
   /// The number of programs that one jitted function keeps, one for each combination of shapes, dtypes and static values. The least
   /// recently used one is dropped first; its next call traces and compiles it again. 0: the value of WEFT_JIT_CACHE_SIZE, or 4096.
   int jit_cache_size = 0;
-  /// Whether pmap, shard_map and smap move arguments that are committed to other devices, or (pmap) sharded in another way, to where they
-  /// need them. Without it such an argument is a ShardingError. WEFT_IMPLICIT_RESHARD=1 has the same effect.
+  /// Whether pmap, shard_map, smap and jit with in_shardings move arguments that are committed to other devices, or (pmap, jit) sharded in
+  /// another way, to where they need them. Without it such an argument is a ShardingError. WEFT_IMPLICIT_RESHARD=1 has the same effect.
   bool implicit_reshard = false;
   /// The number of programs of one function that differ only in static values, after which jit warns on stderr, once, with the argument,
   /// its values, the user's line and the remedy. 0: the value of WEFT_WARN_AFTER_RECOMPILES, or 16; a negative number: never.

@@ -72,6 +72,12 @@ bool may_move_to(const Sharding& now, const Mesh& mesh, const PartitionSpec& spe
   return sorted(now.named().mesh().axes().device_ids) == sorted(mesh.axes().device_ids);
 }
 
+bool fits_in_shardings(const Sharding& now, const Sharding& wanted, const Shape& shape) {
+  const MeshAxes &there = now.named().mesh().axes(), &here = wanted.named().mesh().axes();
+  if (now.is_fully_replicated() && wanted.is_fully_replicated()) return true;
+  return sorted(there.device_ids) == sorted(here.device_ids) && same_blocks(there, now.named().spec(), here, wanted.named().spec(), shape);
+}
+
 void take_captured(std::vector<Array>& values, const Mesh& mesh) {
   for (Array& x : values) {
     const ConcreteArray* c = as_concrete(x);

@@ -44,6 +44,10 @@ bool may_move_to(const Sharding& now, const Mesh& mesh, const PartitionSpec& spe
 /// Throws the error for an operand of a map that is not on the mesh or, if a spec is given, not sharded as it says.
 [[noreturn]] void throw_elsewhere(const std::string& what, const Sharding& now, const Mesh& mesh, const PartitionSpec* spec, SourceLoc loc);
 
+/// Whether jit takes an array that is committed to `now` where in_shardings say `wanted`: each device has its block already, or the array
+/// is whole where it is and where it is wanted.
+bool fits_in_shardings(const Sharding& now, const Sharding& wanted, const Shape& shape);
+
 /// Values that a mapped function captures are read when it is traced. Captured values on other devices than the map's are treated as
 /// uncommitted.
 void take_captured(std::vector<Array>& values, const Mesh& mesh);

@@ -180,3 +180,57 @@ TEST_CASE("a map's mesh is that of the scope and of the map around it") {
   CHECK(has(message_of<ShardingError>([&] { pmap([](Array v) { return v; }, {.devices = {m.all[1], m.all[7]}})(ones({2, 2})); }),
             {"cpu:7", "Mesh('x': 4", "in scope"}));
 }
+
+TEST_CASE("jit refuses arguments that are committed elsewhere than in_shardings say") {
+  const Meshes m;
+  const Array x = ones({8, 8});
+  const auto named = [](const Mesh& mesh, PartitionSpec spec) { return NamedSharding(mesh, std::move(spec)); };
+  const NamedSharding rows = named(m.x, P("x")), whole = named(m.x, P());
+  struct Row {
+    std::string name;
+    std::optional<Placement> now;
+    bool by_rows, whole, on_first;  // what JAX 0.10.2 takes
+  };
+  const std::vector<Row> table{
+      {"uncommitted", {}, true, true, true},
+      {"cpu:0", m.all[0], false, true, true},
+      {"cpu:5", m.all[5], false, true, true},
+      {"rows", rows, true, false, false},
+      {"columns", named(m.x, P(none, "x")), false, false, false},
+      {"everywhere", whole, false, true, true},
+      {"on four", named(m.four, P("x")), false, false, false},
+      {"everywhere on four", named(m.four, P()), false, true, true},
+      {"reversed", named(m.reversed, P("x")), true, false, false},
+      {"grid, all rows", named(m.grid, P({"x", "y"}, none)), true, false, false},
+      {"grid, rows", named(m.grid, P("x")), false, false, false},
+  };
+  for (const Row& row : table) {
+    CAPTURE(row.name);
+    const Array given = row.now ? device_put(x, *row.now) : x;
+    const std::vector<std::pair<Shardings, bool>> all{{rows, row.by_rows}, {whole, row.whole}, {m.all[0], row.on_first}};
+    for (const auto& [where, takes] : all) {
+      const auto f = jit(twice, {.in_shardings = where});
+      for (int k = 0; k < 2; ++k) {  // also when it is compiled
+        if (takes) {
+          CHECK(near(f(given), std::vector<double>(64, 2)));
+          continue;
+        }
+        const std::string message = message_of<ShardingError>([&] { f(given); });
+        CAPTURE(message);
+        for (const char* part : {"args[0]", "f32[8,8]", "committed to", "in_shardings say", "reshard", "device_put", "map_places.cpp"})
+          CHECK(has(message, part));
+        CHECK_THROWS_AS(f.lower(given), ShardingError);
+      }
+      config.implicit_reshard = true;
+      CHECK(near(f(given), std::vector<double>(64, 2)));
+      config.implicit_reshard = false;
+    }
+  }
+  // Only the arguments that the option names, by their paths.
+  const auto sum_of =
+      jit([](std::pair<Array, Array> p, Array w) { return p.first + p.second + w; }, {.in_shardings = {{rows, none}, rows}});
+  const Array placed = device_put(x, rows), columns = device_put(x, named(m.x, P(none, "x")));
+  CHECK(near(sum_of(std::pair(placed, placed), x), std::vector<double>(64, 3)));
+  CHECK(has(message_of<ShardingError>([&] { sum_of(std::pair(columns, placed), x); }), {"args[0][0]", "P(None, 'x')", "P('x',)"}));
+  CHECK(has(message_of<ShardingError>([&] { sum_of(std::pair(placed, placed), columns); }), {"args[1]"}));
+}

@@ -153,6 +153,7 @@ class Cache final : public JitCache {
   /// The program that a call would run: of divided arguments, the partitioned one.
   std::pair<Ref<Program>, Ref<const Structure>> program(JitCall& c) {
     const Ref<Entry> e = find_or_trace(c);
+    check_in_shardings(*e, c);
     if (!maker_ || (maker_->follows_shardings() && over_one_mesh(c.leaves.span())))
       if (const Ref<CompiledFunction> sharded =
               e->sharded.find(*e->function, c.leaves.span(), [&] { return c.function().arguments(); }, c.loc))
@@ -301,6 +302,26 @@ class Cache final : public JitCache {
     e.plain = e.function->is_plain() && e.in_placements.empty() && e.out_placements.empty();
   }
 
+  /// What is committed elsewhere than in_shardings say is moved by the user, or not at all.
+  void check_in_shardings(const Entry& e, JitCall& c) const {
+    if (options_.device || reshards_implicitly()) return;
+    const auto leaves = c.leaves.span();
+    for (std::size_t i = 0; i < e.in_placements.size(); ++i) {
+      const ConcreteArray* x = as_concrete(leaves[i]);
+      if (!e.in_placements[i] || !x || !x->placement) continue;
+      const Sharding &now = sharding_of(*x), &wanted = e.in_placements[i]->sharding();
+      if (fits_in_shardings(now, wanted, x->aval.shape)) continue;
+      const auto on = [](const Sharding& s) {
+        return s.is_single_device() ? std::string() : " on " + device_list(s.named().mesh().axes().device_ids);
+      };
+      throw ShardingError(fmt::format("{}: {}, {}, is committed to {}{}, and in_shardings say {}{}; move it with reshard or device_put "
+                                      "(config.implicit_reshard or WEFT_IMPLICIT_RESHARD=1 has jit do that itself)",
+                                      called_, leaf_paths(c.function().arguments())[i], to_string(x->aval), described(now), on(now),
+                                      described(wanted), on(wanted)),
+                          c.loc);
+    }
+  }
+
   // A function runs on one device, or on all that its arguments are sharded over.
   static void check_devices(JitCall& c, std::span<const Array> inputs) {
     std::optional<std::size_t> first;
@@ -339,6 +360,7 @@ class Cache final : public JitCache {
       if (x.impl()->kind == ArrayImpl::Kind::abstract || x.impl()->kind == ArrayImpl::Kind::traced)
         throw TracerError(fmt::format("{}: an argument {} has no value; use lower, eval_shape or make_jaxpr", called_, to_string(x.aval())),
                           loc);
+    check_in_shardings(e, c);
     std::vector<Array> inputs(leaves.begin(), leaves.end());
     for (std::size_t i = 0; i < e.in_placements.size(); ++i)
       if (e.in_placements[i]) inputs[i] = device_put_array(inputs[i], *e.in_placements[i], loc);

@@ -29,7 +29,7 @@ class Shardings {
 
 /// Options of jit (jax.jit).
 struct JitOptions {
-  Shardings in_shardings = {};           ///< where arguments are put before the call
+  Shardings in_shardings = {};           ///< where arguments are put before the call; committed ones must be there already
   Shardings out_shardings = {};          ///< where results are put
   std::optional<Device> device = {};     ///< where it runs; results are committed to it
   std::vector<int> donate_argnums = {};  ///< arguments whose memory results may take; their arrays can't be used afterwards
