@@ -13,6 +13,7 @@
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/ops/reduce/reduce_window.h"
 #include "weft/core/trace/trace.h"
+#include "weft/runtime/host/reduce.h"
 
 namespace weft::detail {
 namespace {
@@ -46,10 +47,12 @@ std::optional<ShardedValues> reduce(const PartitionContext& c) {
       axes.push_back(x.axes[d]);
     else
       over.insert(over.end(), x.axes[d].begin(), x.axes[d].end());
-  Array r = c.bind(std::span(&x.block, 1))[0];
-  if (c.partition.parts(over) > 1) {
-    const DType dtype = x.block.dtype();
-    const std::optional<Combiner>& combiner = c.eqn.op->combiner;
+  const std::optional<Combiner>& combiner = c.eqn.op->combiner;
+  const bool joins = c.partition.parts(over) > 1, rounds = combiner == Combiner::sum || combiner == Combiner::prod;
+  const Array block = joins && rounds ? convert(x.block, partial_dtype(x.block.dtype())) : x.block;
+  Array r = c.bind(std::span(&block, 1))[0];
+  if (joins) {
+    const DType dtype = block.dtype();
     if (combiner == Combiner::sum && !dtype.is_bool()) {
       r = bind_psum(r, over, {}, c.eqn.loc);
     } else if ((combiner == Combiner::max && !dtype.is_complex()) || (combiner == Combiner::logical_or && dtype.is_bool())) {
@@ -62,6 +65,7 @@ std::optional<ShardedValues> reduce(const PartitionContext& c) {
       const Array all = bind_all_gather(r, {0, {}, over, c.partition.parts(over), false}, c.eqn.loc);
       r = c.bind_with(q, std::span(&all, 1))[0];
     }
+    r = convert(r, c.out[0].dtype);
   }
   return ShardedValues{c.partition.of_block(r, axes)};
 }
@@ -90,7 +94,9 @@ std::optional<ShardedValues> cumulative(const PartitionContext& c) {
       exchanged(c.partition, x.whole, x.axes, dim))
     return partition_along(c, dim);
   LocScope scope(c.eqn.loc);
-  const Array own = c.bind(std::span(&x.block, 1))[0];
+  const bool rounds = *combiner == Combiner::sum || *combiner == Combiner::prod || *combiner == Combiner::logsumexp;
+  const Array values = rounds ? convert(x.block, partial_dtype(x.block.dtype())) : x.block;
+  const Array own = c.bind(std::span(&values, 1))[0];
   const std::int64_t last = q.reverse ? 0 : block - 1;
   const Array total = slice_axis(own, dim, last, last + 1, c.eqn.loc);
   const Array totals = bind_all_gather(total, {dim, {}, over, n, true}, c.eqn.loc);
@@ -102,7 +108,7 @@ std::optional<ShardedValues> cumulative(const PartitionContext& c) {
       q.reverse ? minimum(position + number(1), number(n - 1)) : maximum(position - number(1), number(0));
   const Array before = broadcast_to(dynamic_slice(running, start, total.shape()), own.shape());
   const Array is_first = position == number(q.reverse ? n - 1 : 0);
-  return ShardedValues{c.partition.of_block(where(is_first, own, combine(*combiner, before, own)), x.axes)};
+  return ShardedValues{c.partition.of_block(convert(where(is_first, own, combine(*combiner, before, own)), c.out[0].dtype), x.axes)};
 }
 
 std::optional<ShardedValues> arg_reduce(const PartitionContext& c) {
@@ -144,8 +150,13 @@ std::optional<ShardedValues> dot(const PartitionContext& c) {
     const std::vector<std::string> axes = pair(dims.contracting, k);
     over.insert(over.end(), axes.begin(), axes.end());
   }
-  Array r = c.bind(std::array{c.reshard(in[0], wanted[0]).block, c.reshard(in[1], wanted[1]).block})[0];
-  if (p.parts(over) > 1) r = r.dtype().is_bool() ? bind_pmax(r, over, {}, c.eqn.loc) : bind_psum(r, over, {}, c.eqn.loc);
+  const std::array blocks{c.reshard(in[0], wanted[0]).block, c.reshard(in[1], wanted[1]).block};
+  if (p.parts(over) == 1) return ShardedValues{p.of_block(c.bind(blocks)[0], result)};
+  const DType dtype = c.out[0].dtype;
+  DotParams q = c.get<DotParams>();
+  if (partial_dtype(dtype) != dtype) q.preferred_element_type = partial_dtype(dtype);
+  Array r = c.bind_with(std::move(q), blocks)[0];
+  r = dtype.is_bool() ? bind_pmax(r, over, {}, c.eqn.loc) : convert(bind_psum(r, over, {}, c.eqn.loc), dtype);
   return ShardedValues{p.of_block(r, result)};
 }
 

@@ -2,12 +2,14 @@
 // the elements that windows reach in neighbouring blocks.
 #include <array>
 
+#include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/contraction/conv.h"
 #include "weft/core/ops/reduce/reduce_window.h"
 #include "weft/core/ops/reduce/reduction_identity.h"
 #include "weft/core/ops/reduce/window_params.h"
 #include "weft/core/trace/trace.h"
+#include "weft/runtime/host/reduce.h"
 #include "weft/runtime/partition/partition_rules.h"
 
 namespace weft::detail {
@@ -94,8 +96,11 @@ std::optional<ShardedValues> partition_convolution(const PartitionContext& c) {
     x = window_of_block(c.partition, x, dim, lhs[index(dim)], reaches[s]->window, {}, c.eqn.loc);
     q.padding[s] = {reaches[s]->low, reaches[s]->high};
   }
+  const DType dtype = c.out[0].dtype;
+  const bool joins = c.partition.parts(over) > 1;
+  if (joins && partial_dtype(dtype) != dtype) q.preferred_element_type = partial_dtype(dtype);
   Array y = c.bind_with(std::move(q), std::array{x, c.reshard(in[1], rhs).block})[0];
-  if (c.partition.parts(over) > 1) y = bind_psum(y, over, {}, c.eqn.loc);
+  if (joins) y = convert(bind_psum(y, over, {}, c.eqn.loc), dtype);
   return ShardedValues{c.partition.of_block(y, out)};
 }
 
