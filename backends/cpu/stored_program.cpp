@@ -156,7 +156,7 @@ class KeyWriter {
 
 void write(Writer& w, const KernelProgram& p) {
   check_nesting("programs inside programs", nesting_depth(p.jaxpr));
-  w.put(p.buffers), w.put(p.steps), w.put(p.outputs), w.put(p.arena_bytes), w.put(p.controls.size());
+  w.put(p.donated), w.put(p.buffers), w.put(p.steps), w.put(p.outputs), w.put(p.arena_bytes), w.put(p.controls.size());
   for (const ControlStep& c : p.controls) {
     w.put(c.eqn);
     for (const KernelProgram& part : c.programs) write(w, part);
@@ -165,13 +165,14 @@ void write(Writer& w, const KernelProgram& p) {
 KernelProgram read(Reader& r, const Jaxpr& simplified) {
   check_nesting("programs inside programs", nesting_depth(simplified));
   KernelProgram p;
-  p.jaxpr = simplified;
-  r.get(p.buffers), r.get(p.steps), r.get(p.outputs), r.get(p.arena_bytes);
+  r.get(p.donated), r.get(p.buffers), r.get(p.steps), r.get(p.outputs), r.get(p.arena_bytes);
+  // Steps count equations and literals of the program that was planned.
+  p.jaxpr = with_updates_in_place(simplified, p.donated);
   p.controls.resize(r.count());
   for (ControlStep& c : p.controls) {
     r.get(c.eqn);
-    if (c.eqn < 0 || static_cast<std::size_t>(c.eqn) >= simplified.data().eqns.size()) throw Damaged();
-    const std::vector<Jaxpr> programs = control_programs(simplified.data().eqns[static_cast<std::size_t>(c.eqn)]);
+    if (c.eqn < 0 || static_cast<std::size_t>(c.eqn) >= p.jaxpr.data().eqns.size()) throw Damaged();
+    const std::vector<Jaxpr> programs = control_programs(p.jaxpr.data().eqns[static_cast<std::size_t>(c.eqn)]);
     if (programs.empty()) throw Damaged();
     for (const Jaxpr& j : programs) c.programs.push_back(read(r, simplify(j, &expand_for_cpu)));
   }

@@ -168,19 +168,27 @@ void GpuExecutable::while_loop_in_graph(OnDevice& d, const ControlStep& c, const
 }
 
 void GpuExecutable::branch(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch) {
+  const auto run = [&](const KernelProgram& p) {
+    Addresses inputs(operands.begin() + 1, operands.end());
+    for (std::size_t r = 0; r < results.size(); ++r)
+      if (c.takes[r] >= 0 && begins_as_input(p, r)) {
+        DevicePointer& input = inputs[static_cast<std::size_t>(c.takes[r]) - 1];
+        copy(d, results[r], input, p.buffers[static_cast<std::size_t>(p.outputs[r].buffer)].aval.bytes());
+        input = results[r];
+      }
+    program(d, p, inputs, results, offset(scratch, c.arena));
+  };
   if (d.capturing) {
     const auto last = static_cast<std::int64_t>(c.programs.size()) - 1;
     std::deque<GraphCondition> chosen;
     for (std::int64_t k = 0; k <= last; ++k) chosen.emplace_back(*d.device, name_).set_by_index(operands[0], k, last);
-    for (std::size_t k = 0; k < c.programs.size(); ++k)
-      chosen[k].run(kConditionIf,
-                    [&] { program(d, c.programs[k], {operands.begin() + 1, operands.end()}, results, offset(scratch, c.arena)); });
+    for (std::size_t k = 0; k < c.programs.size(); ++k) chosen[k].run(kConditionIf, [&] { run(c.programs[k]); });
     return;
   }
   std::int32_t index = 0;
   d.device->download(&index, operands[0], sizeof index);
   index = std::clamp(index, 0, static_cast<std::int32_t>(c.programs.size()) - 1);
-  program(d, c.programs[static_cast<std::size_t>(index)], {operands.begin() + 1, operands.end()}, results, offset(scratch, c.arena));
+  run(c.programs[static_cast<std::size_t>(index)]);
 }
 
 }  // namespace weft::detail::cuda

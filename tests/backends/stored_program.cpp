@@ -151,6 +151,25 @@ std::vector<Case> cases() {
        [](const Arrays& x) { return Arrays{sort(x[0] * 2) + 1, linalg::cholesky(matmul(x[0], transpose(x[0])) + eye(8) * 9)}; },
        {wave({8, 8})}},
       {"donated inputs", [](const Arrays& x) { return Arrays{x[0] * 2 + x[1], x[1] - 1}; }, {wave({100}), wave({100}, 2)}, {true, false}},
+      {"updates in place before and after calls of the library",
+       [](const Arrays& x) {
+         const Array late = sort(x[0](7)) * 3, at = argmax(x[0](0));
+         const Array v = dynamic_update_slice(x[0], sin(x[0](slice(9, 11))) * 1.25f, {at, 0});
+         return Arrays{v, late, sort(v(5)) - 7, array(2.5f), x[0](20)};
+       },
+       {wave({64, 8})},
+       {true}},
+      {"updates in place in a branch",
+       [](const Arrays& x) {
+         const auto change = [](const Array& u) {
+           const Array at = argmax(u(0)), v = dynamic_update_slice(u, sin(u(slice(9, 11))) * 1.25f, {at, 0});
+           return std::pair{v, sort(v(5)) * 1.75f + u(20)};
+         };
+         const auto [v, row] = cond(sum(x[0]) < 1000, change, [](const Array& u) { return std::pair{u, u(3)}; }, x[0]);
+         return Arrays{v, row};
+       },
+       {wave({64, 8})},
+       {true}},
       {"loops that call the library and read constants",
        [=](const Arrays& x) {
          Arrays r = looped(x[0], scale(slice(0, 5)) * x[0], 6, false, .5f);

@@ -172,4 +172,38 @@ TEST_CASE("gpu conditions: the kernels that set them assemble") {
   std::filesystem::remove(file);
 }
 
+TEST_CASE("gpu conditions: branches in the memory of operands that nothing else needs") {
+  const Array x = samples({64, 48}, 5, float32);
+  const auto step = [](Array i, Array v) {
+    return switch_(i, std::tuple{[](Array u) { return u.at(3).set(u(4)); }, [](Array u) { return u; }, [](Array u) { return u * 2 + 1; }},
+                   v);
+  };
+  const auto sorted = [](Array i, Array v) { return cond(i > 0, [](Array u) { return sort(u, 0); }, [](Array u) { return u - 1; }, v); };
+  const auto swapped = [](Array i, Array v) {
+    using Two = std::pair<Array, Array>;
+    const auto [a, b] = cond(i > 0, [](Array u, Array w) { return Two{w, u}; }, [](Array u, Array w) { return Two{u, w}; }, v * 2, v + 1);
+    return a * 3 + b;
+  };
+  const auto looped = [=](Array i, Array v) { return fori_loop(0, 4, [&](Array k, Array c) { return step((k + i) % 3, c); }, v); };
+  const auto check = [&](auto f, bool in_place) {
+    const auto on_host = jit(f), there = jit(f), donating = jit(f, {.donate_argnums = {1}});
+    const Array v = device_put(x, gpu());
+    const MemoryAnalysis memory = donating.lower(device_put(array(0), gpu()), v).compile().memory_analysis();
+    if (in_place) CHECK(memory.alias_size_in_bytes == x.aval().bytes());
+    if (in_place) CHECK(memory.temp_size_in_bytes * 4 < x.aval().bytes());
+    for (int round = 0; round < 3; ++round)
+      for (const int i : {0, 1, 2}) {
+        CAPTURE(i);
+        const Array at = device_put(array(i), gpu()), want = on_host(array(i), x);
+        CHECK(near(device_get(there(at, v)), want, 1e-5));
+        CHECK(near(device_get(donating(at, device_put(x, gpu()))), want, 1e-5));
+      }
+    CHECK(near(device_get(v), x, 0));
+  };
+  check(step, true);
+  check(looped, true);
+  check(sorted, false);
+  check(swapped, false);
+}
+
 }  // namespace weft::test

@@ -22,7 +22,8 @@ constexpr std::size_t kMaxInlineNodes = 1500;    // of one kernel
 constexpr std::size_t kMaxRepeatedNodes = 60;    // of one that is run in several places
 constexpr std::size_t kMaxFunctionNodes = 6000;  // of all kernels of a function
 constexpr std::int64_t kMaxInlineScratch = 1 << 14;
-constexpr int kMaxOpen = 16;  // depth of nested loops and branches in a function: LLVM's passes take superlinear time in it
+constexpr std::int64_t kLongCopy = 256;  // bytes from which on it pays to ask whether source and destination are the same
+constexpr int kMaxOpen = 16;             // depth of nested loops and branches in a function: LLVM's passes take superlinear time in it
 
 class ControlEmitter {
  public:
@@ -98,8 +99,20 @@ class ControlEmitter {
   Value* offset(Value* pointer, std::int64_t bytes) { return bytes == 0 ? pointer : ir_.CreateGEP(ir_.getInt8Ty(), pointer, i64(bytes)); }
   static std::int64_t bytes_of(const KernelProgram& p, BufferId b) { return p.buffers[static_cast<std::size_t>(b)].aval.bytes(); }
 
+  /// Pointers that are not known to be equal may be so when the code runs.
   void copy(Value* to, Value* from, std::int64_t bytes) {
-    if (to != from && bytes > 0) ir_.CreateMemCpy(to, llvm::MaybeAlign(1), from, llvm::MaybeAlign(1), static_cast<std::uint64_t>(bytes));
+    if (to == from || bytes <= 0) return;
+    BasicBlock* after = nullptr;
+    if (bytes >= kLongCopy) {
+      BasicBlock* apart = new_block("apart");
+      after = new_block("copied");
+      ir_.CreateCondBr(ir_.CreateICmpEQ(to, from), after, apart);
+      ir_.SetInsertPoint(apart);
+    }
+    ir_.CreateMemCpy(to, llvm::MaybeAlign(1), from, llvm::MaybeAlign(1), static_cast<std::uint64_t>(bytes));
+    if (!after) return;
+    ir_.CreateBr(after);
+    ir_.SetInsertPoint(after);
   }
 
   /// In front of everything else.
@@ -400,7 +413,15 @@ class ControlEmitter {
       BasicBlock* block = i + 1 == n ? last : new_block("branch");
       if (i + 1 < n) choice->addCase(ir_.getInt32(i), block);
       ir_.SetInsertPoint(block);
-      program(c.programs[i], {operands.begin() + 1, operands.end()}, results, offset(scratch, c.arena));
+      const KernelProgram& p = c.programs[i];
+      Values inputs(operands.begin() + 1, operands.end());
+      for (std::size_t r = 0; r < results.size(); ++r)
+        if (c.takes[r] >= 0 && begins_as_input(p, r)) {
+          Value*& input = inputs[static_cast<std::size_t>(c.takes[r]) - 1];
+          copy(results[r], input, bytes_of(p, p.outputs[r].buffer));
+          input = results[r];
+        }
+      program(p, inputs, results, offset(scratch, c.arena));
       ir_.CreateBr(after);
     }
     ir_.SetInsertPoint(after);

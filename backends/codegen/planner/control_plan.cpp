@@ -7,6 +7,7 @@
 
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/control/control.h"
 
 namespace weft::detail {
@@ -37,6 +38,101 @@ void ControlPlanner::add_body(const Jaxpr& body, int num_consts, int num_carry) 
     else
       carry.spare = take(out.aval.bytes());
     step.carry.push_back(carry);
+  }
+}
+
+namespace {
+
+constexpr int kDeepest = 3;  // nesting of branches within which programs are planned again
+
+/// The input that the result begins as, followed through updates and elementwise operations; -1: none of its type.
+int origin_of(const JaxprData& d, const std::vector<int>& defined_by, Atom result) {
+  const Aval type = d.aval(result);
+  for (Atom a = result; !a.is_literal();) {
+    if (a.var() < d.first_input()) return -1;
+    if (a.var() < d.first_result()) return static_cast<int>(a.var() - d.first_input());
+    const Eqn& e = d.eqns[static_cast<std::size_t>(defined_by[a.var()])];
+    if (e.op->kind != Kind::scatter && e.op->kind != Kind::dynamic_update_slice && e.op->kind != Kind::elementwise) return -1;
+    const auto same = std::find_if(e.inputs.begin(), e.inputs.end(), [&](Atom in) {
+      return !in.is_literal() && d.aval(in).shape == type.shape && d.aval(in).dtype == type.dtype;
+    });
+    if (same == e.inputs.end()) return -1;
+    a = *same;
+  }
+  return -1;
+}
+
+/// Whether the program gives its result right if the result has the memory of the input.
+bool works_in_place(const KernelProgram& p, int result, int input) {
+  const BufferInfo& out = p.buffers[static_cast<std::size_t>(p.outputs[static_cast<std::size_t>(result)].buffer)];
+  if (out.role == BufferInfo::Role::output && (out.number != result || out.reuses_input == input)) return true;
+  if (out.role == BufferInfo::Role::input && out.number == input) return true;
+  // What nothing reads may be overwritten at any time.
+  const auto is_input = [&](BufferId b) {
+    return b >= 0 && p.buffers[static_cast<std::size_t>(b)].role == BufferInfo::Role::input &&
+           p.buffers[static_cast<std::size_t>(b)].number == input;
+  };
+  return std::none_of(p.steps.begin(), p.steps.end(),
+                      [&](const Step& s) { return std::any_of(s.buffers.begin(), s.buffers.end(), is_input); }) &&
+         std::none_of(p.outputs.begin(), p.outputs.end(), [&](const ProgramOutput& o) { return is_input(o.buffer); });
+}
+
+}  // namespace
+
+/// For each result an operand of its type whose memory nothing else needs: the one that most branches make it of, else any. -1: none.
+std::vector<int> ControlPlanner::operands_to_take(const std::vector<Jaxpr>& branches) const {
+  std::vector<int> takes(eqn_.outputs.size(), -1);
+  std::vector<bool> free = unneeded_;
+  free[0] = false;
+  for (std::size_t i = 0; i < free.size(); ++i)
+    free[i] = free[i] && std::count(eqn_.inputs.begin(), eqn_.inputs.end(), eqn_.inputs[i]) == 1;
+  const auto fits = [&](std::size_t r, std::size_t i) {
+    const Aval &from = j_.aval(eqn_.inputs[i]), &to = j_.avals[eqn_.outputs[r]];
+    return free[i] && from.shape == to.shape && from.dtype == to.dtype && to.bytes() > 0;
+  };
+  std::vector<std::vector<int>> votes(takes.size(), std::vector<int>(free.size()));
+  for (const Jaxpr& branch : branches) {
+    const JaxprData& d = branch.data();
+    std::vector<int> defined_by(d.avals.size(), -1);
+    for (std::size_t n = 0; n < d.eqns.size(); ++n)
+      for (Var v : d.eqns[n].outputs) defined_by[v] = static_cast<int>(n);
+    for (std::size_t r = 0; r < takes.size(); ++r)
+      if (const int input = origin_of(d, defined_by, d.outputs[r]); input >= 0) ++votes[r][static_cast<std::size_t>(input) + 1];
+  }
+  for (const bool by_votes : {true, false})
+    for (std::size_t r = 0; r < takes.size(); ++r) {
+      if (takes[r] >= 0) continue;
+      int best = -1, most = by_votes ? 0 : -1;
+      for (std::size_t i = 1; i < free.size(); ++i)
+        if (fits(r, i) && votes[r][i] > most) best = static_cast<int>(i), most = votes[r][i];
+      if (best < 0) continue;
+      takes[r] = best;
+      free[static_cast<std::size_t>(best)] = false;
+    }
+  return takes;
+}
+
+void ControlPlanner::add_branches(const std::vector<Jaxpr>& branches) {
+  step.takes.assign(eqn_.outputs.size(), -1);
+  const bool shallow = std::all_of(branches.begin(), branches.end(), [](const Jaxpr& branch) { return nesting_depth(branch) <= kDeepest; });
+  if (shallow) step.takes = operands_to_take(branches);
+  const std::size_t num_matmuls = table_.matmuls.size();
+  for (int attempt = 0;; ++attempt) {
+    std::vector<int> donated(eqn_.inputs.size() - 1, kNotDonated);
+    for (std::size_t r = 0; r < step.takes.size(); ++r)
+      if (step.takes[r] >= 0) donated[static_cast<std::size_t>(step.takes[r]) - 1] = static_cast<int>(r);
+    for (const Jaxpr& branch : branches) add(branch, donated);
+    bool all = true;
+    for (std::size_t r = 0; r < step.takes.size(); ++r)
+      if (int& from = step.takes[r]; from >= 0 && !std::all_of(step.programs.begin(), step.programs.end(), [&](const KernelProgram& p) {
+                                       return works_in_place(p, static_cast<int>(r), from - 1);
+                                     }))
+        from = -1, all = false;
+    if (all) return;
+    if (attempt > 0) std::fill(step.takes.begin(), step.takes.end(), -1);
+    step.programs.clear();
+    temporaries_ = 0;
+    table_.matmuls.resize(num_matmuls);
   }
 }
 
@@ -76,7 +172,7 @@ const ControlProgramsRule<While> while_programs([](const ParamsBase& params) -> 
 
 const ControlPlanRule<Cond> cond_plan([](ControlPlanner& planner, const ParamsBase& params) {
   planner.step.kind = ControlStep::Kind::cond;
-  for (const Jaxpr& branch : params_as<Cond::Params>(params).branches) planner.add(branch, {});
+  planner.add_branches(params_as<Cond::Params>(params).branches);
 });
 const ControlProgramsRule<Cond> cond_programs([](const ParamsBase& params) { return params_as<Cond::Params>(params).branches; });
 
@@ -87,10 +183,11 @@ std::vector<Jaxpr> control_programs(const Eqn& e) {
   return rule ? rule(*e.params) : std::vector<Jaxpr>();
 }
 
-ControlStep plan_control(const Eqn& e, const TargetTraits& target, KernelTable& table) {
+ControlStep plan_control(const JaxprData& j, const Eqn& e, const std::vector<bool>& unneeded, const TargetTraits& target,
+                         KernelTable& table) {
   ControlPlanTransform::Function* const rule = find_rule<ControlPlanTransform>(*e.op);
   if (!rule) throw CompileError(fmt::format("{}: the {} backend has no lowering for it", e.op->name, target.platform), e.loc);
-  ControlPlanner planner(target, table);
+  ControlPlanner planner(j, e, unneeded, target, table);
   rule(planner, *e.params);
   ControlStep c = planner.finish();
   c.num_inputs = static_cast<int>(e.inputs.size());

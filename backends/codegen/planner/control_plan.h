@@ -8,7 +8,8 @@ namespace weft::detail {
 /// Plans the step of one equation: its sub-programs, and where their carry is.
 class ControlPlanner {
  public:
-  ControlPlanner(const TargetTraits& target, KernelTable& table) : target_(target), table_(table) {}
+  ControlPlanner(const JaxprData& j, const Eqn& e, const std::vector<bool>& unneeded, const TargetTraits& target, KernelTable& table)
+      : j_(j), eqn_(e), unneeded_(unneeded), target_(target), table_(table) {}
 
   ControlStep step = {};
   /// Allocates this many bytes of the step's own memory; returns their offset.
@@ -17,9 +18,17 @@ class ControlPlanner {
   const KernelProgram& add(const Jaxpr& j, const std::vector<int>& donated);
   /// Adds a loop's body, whose first results are the new carry, which it takes after its constants.
   void add_body(const Jaxpr& body, int num_consts, int num_carry);
+  /// Adds the programs of a branch, which take the equation's operands but for the first. A result may have the memory of an operand that
+  /// nothing else needs, if each of the programs can work on it in place.
+  void add_branches(const std::vector<Jaxpr>& branches);
   ControlStep finish();
 
  private:
+  std::vector<int> operands_to_take(const std::vector<Jaxpr>& branches) const;
+
+  const JaxprData& j_;
+  const Eqn& eqn_;
+  const std::vector<bool>& unneeded_;
   const TargetTraits& target_;
   KernelTable& table_;
   std::int64_t temporaries_ = 0;

@@ -34,14 +34,19 @@ void keep_called_kernels(KernelProgram& p) {
 
 }  // namespace
 
+Jaxpr with_updates_in_place(const Jaxpr& simplified, const std::vector<int>& donated) {
+  return with_reads_before_updates(with_window_updates(simplified, donated), donated);
+}
+
 KernelProgram plan_program(const SimplifiedProgram& simplified, const TargetTraits& target, KernelTable& table,
                            const std::vector<int>& donated) {
   check_nesting("programs inside programs", nesting_depth(simplified.program));
   SimplifiedProgram updating = simplified;
-  updating.program = with_reads_before_updates(with_window_updates(simplified.program, donated), donated);
+  updating.program = with_updates_in_place(simplified.program, donated);
   // A replacement renumbers the values.
   if (&updating.program.data() != &simplified.program.data()) updating.names.clear();
   KernelProgram p = KernelPlanner(updating, target, table, donated).run();
+  p.donated = donated;
   plan_memory(p, table.kernels, donated);
   return p;
 }

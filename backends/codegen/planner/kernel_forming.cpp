@@ -434,8 +434,15 @@ int KernelTable::add(Kernel k) {
 }
 
 /// A loop or a branch, with the memory that its sub-programs share.
-void KernelPlanner::add_control(const Eqn& e, Step& step) {
-  ControlStep c = plan_control(e, target_, table_);
+void KernelPlanner::add_control(const Eqn& e, int number, Step& step) {
+  std::vector<bool> unneeded;
+  for (Atom a : e.inputs) {
+    unneeded.push_back(false);
+    if (a.is_literal() || is_output_[a.var()] || last_read_[a.var()] > number || a.var() < j_.first_input()) continue;
+    const std::size_t input = a.var() - j_.first_input();
+    unneeded.back() = a.var() >= j_.first_result() || (input < donated_.size() && donated_[input] != kNotDonated);
+  }
+  ControlStep c = plan_control(j_, e, unneeded, target_, table_);
   c.eqn = static_cast<int>(&e - j_.eqns.data());
   if (c.scratch_bytes > 0) {
     step.buffers.push_back(static_cast<BufferId>(program_.buffers.size()));
@@ -446,24 +453,28 @@ void KernelPlanner::add_control(const Eqn& e, Step& step) {
 }
 
 void KernelPlanner::form_steps() {
-  read_elsewhere_.assign(avals_.size(), 0);
+  read_elsewhere_.assign(avals_.size(), 0), last_read_.assign(avals_.size(), -1);
   for (Var v = 0; v < is_output_.size(); ++v) read_elsewhere_[v] = is_output_[v];
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Item& step = steps_[s];
+    const auto reads = [&](Var v, bool elsewhere = true) {
+      if (elsewhere) read_elsewhere_[v] = 1;
+      last_read_[v] = static_cast<int>(s);
+    };
     if (step.group >= 0) {
       for (int root : groups_[static_cast<std::size_t>(step.group)].roots)
-        if (const Root& r = roots_[static_cast<std::size_t>(root)]; r.kind == Root::Kind::scatter) read_elsewhere_[r.partial] = 1;
+        if (const Root& r = roots_[static_cast<std::size_t>(root)]; r.kind == Root::Kind::scatter) reads(r.partial);
       for (int root : groups_[static_cast<std::size_t>(step.group)].roots)
         for (const Root::Read& read : roots_[static_cast<std::size_t>(root)].reads)
-          if (step_of_[read.var] != static_cast<int>(s)) read_elsewhere_[read.var] = 1;
+          reads(read.var, step_of_[read.var] != static_cast<int>(s));
     } else if (const std::optional<LibraryMatmul>& matmul = library_[static_cast<std::size_t>(step.eqn)]) {
-      read_elsewhere_[matmul->a] = read_elsewhere_[matmul->b] = 1;
-      if (matmul->step.bias) read_elsewhere_[matmul->bias] = 1;
+      reads(matmul->a), reads(matmul->b);
+      if (matmul->step.bias) reads(matmul->bias);
     } else if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(step.eqn)]) {
-      for (Var v : lanes->buffers) read_elsewhere_[v] = 1;
+      for (Var v : lanes->buffers) reads(v);
     } else {
       for (Atom a : j_.eqns[static_cast<std::size_t>(step.eqn)].inputs)
-        if (!a.is_literal()) read_elsewhere_[a.var()] = 1;
+        if (!a.is_literal()) reads(a.var());
     }
   }
   for (std::size_t s = 0; s < steps_.size(); ++s) {
@@ -496,7 +507,7 @@ void KernelPlanner::form_steps() {
       step = {e.op->kind == Kind::control ? Step::Kind::control : Step::Kind::opaque, item.eqn, {}};
       for (Atom a : e.inputs) step.buffers.push_back(buffer_of(a));
       for (Var v : e.outputs) step.buffers.push_back(buffer_of(v));
-      if (step.kind == Step::Kind::control) add_control(e, step);
+      if (step.kind == Step::Kind::control) add_control(e, static_cast<int>(s), step);
     }
     step.eqns = equations_of(s);
     program_.steps.push_back(std::move(step));

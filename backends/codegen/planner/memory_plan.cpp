@@ -106,12 +106,16 @@ class Overwrites {
   std::vector<Read> read_;
 };
 
-/// The initial value that may be in the memory of a loop's result, which the loop updates step by step or never writes; the value must have
-/// no other use. -1: there is none.
+/// The initial value that may be in the memory of a loop's result, which the loop updates step by step or never writes, or the operand that
+/// may be in the memory of a branch's result; the value must have no other use. -1: there is none.
 BufferId start_of(const ControlStep& c, const Step& step, std::size_t result) {
   const auto carried = static_cast<int>(result) - c.num_inputs;
-  if (c.kind == ControlStep::Kind::cond || carried < 0 || carried >= c.num_carry ||
-      c.carry[static_cast<std::size_t>(carried)].place == ControlStep::Carry::Place::swapped)
+  if (c.kind == ControlStep::Kind::cond) {
+    const bool is_result = carried >= 0 && static_cast<std::size_t>(carried) < c.takes.size();
+    const int from = is_result ? c.takes[static_cast<std::size_t>(carried)] : -1;
+    return from < 0 ? -1 : step.buffers[static_cast<std::size_t>(from)];
+  }
+  if (carried < 0 || carried >= c.num_carry || c.carry[static_cast<std::size_t>(carried)].place == ControlStep::Carry::Place::swapped)
     return -1;
   return step.buffers[static_cast<std::size_t>(c.cond_consts + c.num_consts + carried)];
 }
@@ -228,17 +232,23 @@ bool is_same_memory(const KernelProgram& p, BufferId a, BufferId b) {
   return takes(x, y) || takes(y, x);
 }
 
-/// Whether all that the step does is to copy memory onto itself.
-bool does_nothing(const KernelProgram& p, const Step& step, const std::vector<Kernel>& kernels) {
+/// Whether all that the step does is to copy memory onto itself. What it copies from a donated input is then expected to be there.
+bool does_nothing(KernelProgram& p, const Step& step, const std::vector<Kernel>& kernels) {
   if (step.kind != Step::Kind::kernel) return false;
   const Kernel& k = kernels[static_cast<std::size_t>(step.number)];
-  return std::all_of(k.nests.begin(), k.nests.end(), [&](const Nest& t) {
+  std::vector<BufferId> inside;
+  const bool nothing = std::all_of(k.nests.begin(), k.nests.end(), [&](const Nest& t) {
     const auto copied = copied_arguments(k, t);
     return copied && std::all_of(copied->begin(), copied->end(), [&](const std::pair<int, int>& c) {
              const BufferId from = step.buffers[static_cast<std::size_t>(c.first)], to = step.buffers[static_cast<std::size_t>(c.second)];
+             if (from != to) inside.push_back(to);
              return from >= 0 && to >= 0 && is_same_memory(p, from, to);
            });
   });
+  if (nothing)
+    for (BufferId b : inside)
+      if (BufferInfo& to = p.buffers[static_cast<std::size_t>(b)]; to.role == BufferInfo::Role::output) to.begins_as_input = true;
+  return nothing;
 }
 
 }  // namespace
@@ -268,21 +278,25 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
     if (const auto n = static_cast<std::size_t>(p.buffers[i].number);
         !taken[i] && p.buffers[i].role == BufferInfo::Role::input && n < donated.size() && donated[n] != kNotDonated)
       free[{p.buffers[i].aval.bytes(), donated[n]}].emplace(life[i].last, i);
-  for (std::size_t b = 0; b < p.buffers.size(); ++b) {
-    BufferInfo& out = p.buffers[b];
-    if (out.role != BufferInfo::Role::output || out.aval.size() == 0 || life[b].last < 0) continue;
-    for (const int to : {out.number, kDonated}) {
-      const auto found = free.find({out.aval.bytes(), to});
-      if (found == free.end() || out.reuses_input >= 0) continue;
-      for (auto in = found->second.begin(); in != found->second.end() && in->first <= life[b].first; ++in)
-        if (in->first < life[b].first || overwritable(in->first, static_cast<BufferId>(in->second), static_cast<BufferId>(b))) {
-          out.reuses_input = p.buffers[in->second].number;
-          reused[b] = static_cast<BufferId>(in->second);
-          found->second.erase(in);
-          break;
-        }
+  // Loops and branches take the values that they begin with; what is left is anybody's.
+  for (const bool begins : {true, false})
+    for (std::size_t b = 0; b < p.buffers.size(); ++b) {
+      BufferInfo& out = p.buffers[b];
+      if (out.role != BufferInfo::Role::output || out.aval.size() == 0 || life[b].last < 0) continue;
+      const bool by_control = p.steps[static_cast<std::size_t>(life[b].first)].kind == Step::Kind::control;
+      for (const int to : {out.number, kDonated}) {
+        const auto found = free.find({out.aval.bytes(), to});
+        if (found == free.end() || out.reuses_input >= 0 || (begins && !by_control)) continue;
+        for (auto in = found->second.begin(); in != found->second.end() && in->first <= life[b].first; ++in)
+          if ((in->first < life[b].first && !begins) ||
+              (in->first == life[b].first && overwritable(in->first, static_cast<BufferId>(in->second), static_cast<BufferId>(b)))) {
+            out.reuses_input = p.buffers[in->second].number;
+            reused[b] = static_cast<BufferId>(in->second);
+            found->second.erase(in);
+            break;
+          }
+      }
     }
-  }
 
   // Temporaries in the memory of the output that a kernel writes over them, where nothing reads them afterwards.
   const auto may_begin_in = [&](BufferId t, BufferId in) {

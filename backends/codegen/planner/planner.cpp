@@ -88,6 +88,7 @@ KernelPlanner::KernelPlanner(const SimplifiedProgram& p, const TargetTraits& tar
       j_(jaxpr_.data()),
       target_(target),
       avals_(j_.avals),
+      donated_(donated),
       updates_(scatters_in_place(j_, donated)),
       table_(table) {
   defined_by_.assign(avals_.size(), -1);

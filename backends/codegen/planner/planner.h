@@ -139,7 +139,7 @@ class KernelPlanner {
   void form_steps();
   BufferId buffer_of(Var v);
   BufferId buffer_of(Atom a);
-  void add_control(const Eqn& e, Step& step);
+  void add_control(const Eqn& e, int number, Step& step);
   void add_lanes(LaneKernel lanes, std::vector<int> eqns);
   std::vector<int> equations_of(std::size_t step) const;  // step_equations.cpp
   void add_outputs();
@@ -149,6 +149,7 @@ class KernelPlanner {
   const JaxprData& j_;
   const TargetTraits target_;
   std::vector<Aval> avals_;         // of variables, then of partial results
+  const std::vector<int> donated_;  // of each input, as plan_memory takes them
   const std::vector<int> updates_;  // of each variable: the scatter that may write its result there, -1 for none (update_order.h)
   std::vector<int> defined_by_;
   std::vector<char> injective_;  // of each equation
@@ -182,6 +183,7 @@ class KernelPlanner {
   std::vector<int> step_of_;  // of each variable in memory: the step that computes it, -1: an input
   std::vector<int> root_of_;
   std::vector<char> read_elsewhere_;  // of each variable: other steps than its own read it
+  std::vector<int> last_read_;        // of each variable: the last step that reads it
 
   KernelProgram program_;
   std::vector<BufferId> buffers_;
@@ -195,8 +197,9 @@ class KernelPlanner {
 /// A program and its memory; `donated` as in plan_memory.
 KernelProgram plan_program(const SimplifiedProgram& simplified, const TargetTraits& target, KernelTable& table,
                            const std::vector<int>& donated);
-/// A loop or a branch and its sub-programs.
-ControlStep plan_control(const Eqn& e, const TargetTraits& target, KernelTable& table);
+/// A loop or a branch and its sub-programs. `unneeded`: of each operand, whether its memory may be overwritten.
+ControlStep plan_control(const JaxprData& j, const Eqn& e, const std::vector<bool>& unneeded, const TargetTraits& target,
+                         KernelTable& table);
 
 /// The loops and the reductions of a root's expression.
 struct RootBody {

@@ -16,9 +16,10 @@ struct BufferInfo {
   enum class Role { input, constant, literal, output, temporary };
   Aval aval;
   Role role = Role::temporary;
-  int number = 0;            ///< of the input, constant, literal or output
-  std::int64_t offset = -1;  ///< of a temporary: in the arena
-  int reuses_input = -1;     ///< of an output: the donated input whose memory it takes; -1: none
+  int number = 0;                ///< of the input, constant, literal or output
+  std::int64_t offset = -1;      ///< of a temporary: in the arena
+  int reuses_input = -1;         ///< of an output: the donated input whose memory it takes; -1: none
+  bool begins_as_input = false;  ///< of such an output: the steps count on that input's values in its memory
 };
 
 /// A matmul by a library: out[b..., m, n] = sum over k of a[b..., m, k] * b[b..., k, n], all positions by strides in elements.
@@ -67,7 +68,8 @@ struct ControlStep;
 
 /// Sub-programs of loops and branches are programs too; their kernels and matmuls are in the tables of the outermost one.
 struct KernelProgram {
-  Jaxpr jaxpr;  ///< simplified
+  Jaxpr jaxpr;               ///< simplified, with updates in place
+  std::vector<int> donated;  ///< of its inputs, as plan_memory takes them
   std::vector<BufferInfo> buffers;
   std::vector<Kernel> kernels;
   std::vector<MatmulStep> matmuls;
@@ -99,9 +101,18 @@ struct ControlStep {
     std::int64_t spare = 0;
   };
   std::vector<Carry> carry;
+  /// Of a branch, for each result: the operand of the equation whose memory it may have, -1 if none. Each of the programs works on one as
+  /// on the other.
+  std::vector<int> takes;
   std::int64_t predicate = 0;                 ///< of a while loop: where in scratch memory its condition's result goes
   std::int64_t arena = 0, scratch_bytes = 0;  ///< where the sub-programs' temporaries begin in scratch memory, and its size
 };
+
+/// Whether the program's result must begin with the values of the input whose memory it takes.
+inline bool begins_as_input(const KernelProgram& p, std::size_t result) {
+  const BufferInfo& out = p.buffers[static_cast<std::size_t>(p.outputs[result].buffer)];
+  return out.begins_as_input && out.number == static_cast<int>(result);
+}
 
 /// Where each buffer is while the program runs: inputs and outputs as given, `temporary(offset)` in the arena, `fixed(buffer)` of constants
 /// and literals.
@@ -144,6 +155,8 @@ struct TargetTraits {
 KernelProgram form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated);
 /// The same, of a program whose names the target has epilogues for.
 KernelProgram form_program(const SimplifiedProgram& simplified, const TargetTraits& target, const std::vector<bool>& donated);
+/// The simplified program as it is planned: updates of donated inputs write windows, after what reads the rest of them.
+Jaxpr with_updates_in_place(const Jaxpr& simplified, const std::vector<int>& donated);
 
 /// Which output may take the memory of an input: none, any, or the one with the number.
 constexpr int kNotDonated = -2, kDonated = -1;
