@@ -158,3 +158,39 @@ TEST_CASE("sorts and running sums along sharded dimensions exchange parts") {
     check_pieces("slopes of running sums", grad([](Array v) { return sum(sin(cumsum(v))); }), true, line);
   }
 }
+
+TEST_CASE("sums of 16-bit floats over sharded dimensions are rounded once") {
+  const Mesh mesh = make_mesh({8}, {"x"});
+  const auto wave = [](Shape s, float by) { return sin(reshape(arange(static_cast<int>(s.num_elements()), float32) * by, s)); };
+  for (const DType t : {bfloat16, float16}) {
+    CAPTURE(t.name());
+    // Half a unit in the last place, and what float32 itself loses.
+    const double rounding = t == bfloat16 ? std::ldexp(1, -8) : std::ldexp(1, -11);
+    const auto check = [&](const std::string& name, auto f, std::vector<Array> args, const std::vector<PartitionSpec>& specs) {
+      CAPTURE(name);
+      std::vector<Array> wide, placed;
+      for (std::size_t i = 0; i < args.size(); ++i) {
+        args[i] = convert(args[i], t);
+        wide.push_back(convert(args[i], float64));
+        placed.push_back(device_put(args[i], NamedSharding{mesh, specs[i]}));
+      }
+      const std::vector<double> exact = f(wide).template to_vector<double>();
+      double largest = 0;
+      for (const double v : exact) largest = std::max(largest, std::abs(v));
+      const auto close = [&](const Array& y) {
+        CHECK(y.dtype() == t);
+        const std::vector<double> got = y.to_vector<double>();
+        for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - exact[i]) <= rounding * std::abs(exact[i]) + 2e-6 * largest);
+      };
+      close(jit(f)(placed));
+      close(f(placed));
+    };
+    using Arrays = std::vector<Array>;
+    check("a product", [](const Arrays& a) { return matmul(a[0], a[1]); }, {wave({16, 512}, 1.3f), wave({512, 8}, .7f)},
+          {P(none, "x"), P("x", none)});
+    check("a sum", [](const Arrays& a) { return sum(a[0], 1); }, {wave({16, 512}, 1.3f)}, {P(none, "x")});
+    check("a mean", [](const Arrays& a) { return mean(a[0], 0); }, {wave({512, 16}, .3f)}, {P("x", none)});
+    check("a convolution by channels", [](const Arrays& a) { return conv(a[0], a[1], {1, 1}, "SAME"); },
+          {wave({2, 64, 6, 6}, 1.3f), wave({4, 64, 3, 3}, .7f)}, {P(none, "x"), P(none, "x")});
+  }
+}
