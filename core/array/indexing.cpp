@@ -52,6 +52,16 @@ Array wrap_negative(const Array& i, std::int64_t size, SourceLoc loc) {
   return where(Arg(x < make_literal(Number(0), dtype), loc), x + make_literal(Number(size), dtype), x);
 }
 
+Array positions_among(const Array& i, std::int64_t n, SourceLoc loc) {
+  const Array x = index_type(i, loc);
+  return n > std::numeric_limits<std::int32_t>::max() ? convert(Arg(x, loc), int64) : x;
+}
+
+Array positions_around(const Array& i, std::int64_t n, SourceLoc loc) {
+  const auto modulo = [&](const Array& x) { return remainder(Arg(x, loc), Arg(make_literal(Number(n), x.dtype()), loc)); };
+  return i.dtype() == uint64 ? positions_among(modulo(i), n, loc) : modulo(positions_among(i, n, loc));
+}
+
 OutOfBounds out_of_bounds(const char* operation, const IndexOptions& options, DType dtype, GatherScatterMode otherwise, SourceLoc loc) {
   const auto refuse = [&](const std::string& what) { throw Error(fmt::format("{}: {}", operation, what), loc); };
   GatherScatterMode mode = otherwise;
@@ -145,9 +155,11 @@ Array take(Arg x, Arg indices, std::optional<Int> axis, IndexOptions options) {
   if (!indices.array().dtype().is_integer())
     throw DTypeError(fmt::format("take: the indices {} must be integers", to_string(indices.aval())), loc);
   const bool around = options.mode == "wrap";
-  const Array given = index_type(indices.array(), loc);
-  const Array i = around && a.shape()[dim] > 0 ? remainder(Arg(given, loc), Arg(make_literal(Number(a.shape()[dim]), given.dtype()), loc))
-                                               : wrap_negative(given, a.shape()[dim], loc);
+  const std::int64_t size = a.shape()[dim];
+  // A negative number that is clipped is before the first element, as in NumPy.
+  const Array i = around && size > 0       ? positions_around(indices.array(), size, loc)
+                  : options.mode == "clip" ? index_type(indices.array(), loc)
+                                           : wrap_negative(index_type(indices.array(), loc), size, loc);
   const OutOfBounds out = around ? OutOfBounds{GatherScatterMode::promise_in_bounds, {}}
                                  : out_of_bounds("take", options, a.dtype(), GatherScatterMode::fill_or_drop, loc);
   const int result_ndim = a.ndim() - 1 + i.ndim();

@@ -12,6 +12,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/sorting.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
@@ -171,7 +172,8 @@ Array roll_by(Arg x, const Array& shift, std::optional<int> axis) {
   const int a = axis_of(x, *axis, "roll");
   const std::int64_t n = x.array().shape()[a];
   if (n == 0) return x.array();
-  return take(x, (arange(n) - shift) % n, a, {.mode = "promise_in_bounds"});
+  const Array at = arange(n) - detail::positions_around(shift, n, x.where());
+  return take(x, where(at < 0, at + n, at), a, {.mode = "promise_in_bounds"});
 }
 Array repeat_by(Arg x, const Array& counts, std::optional<int> axis, RepeatOptions options) {
   LocScope scope(x.where());
@@ -182,7 +184,7 @@ Array repeat_by(Arg x, const Array& counts, std::optional<int> axis, RepeatOptio
     throw ShapeError(fmt::format("repeat: the counts {} must be integers, one for each of the {} elements along axis {} of {}",
                                  to_string(counts.aval()), n, a, to_string(x.aval())),
                      detail::effective_loc(x.where()));
-  const Array ends = cumsum(broadcast_to(counts, {n}), 0);
+  const Array ends = cumsum(broadcast_to(detail::index_type(counts, x.where()), {n}), 0);
   if (!options.total_repeat_length) {
     const Array total = n == 0 ? Array(0) : detail::concrete_or_empty(ends(-1));
     if (total.is_empty_handle())

@@ -13,6 +13,7 @@
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 
@@ -91,7 +92,7 @@ Array segments(const char* operation, const Arg& x, const Arg& ids, const Segmen
   Shape shape = values.shape();
   shape[0] = n;
   // No id is a position from the end.
-  const Array at = where(of < 0, convert(Array(n), of.dtype()), of);
+  const Array id = detail::positions_among(of, n, x.where()), at = where(id < 0, n, id);
   return update(broadcast_to(neutral, shape).at(at), values);
 }
 
@@ -164,7 +165,7 @@ std::vector<Array> unravel_index(Arg positions, Shape shape) {
   if (!given.dtype().is_integer() || n == 0)
     throw ShapeError(fmt::format("unravel_index: {} are not positions in an array of shape {}", to_string(given.aval()), to_string(shape)),
                      detail::effective_loc(positions.where()));
-  const Array flat = clip(where(given < 0, given + n, given), 0, n - 1);
+  const Array at = detail::positions_among(given, n, positions.where()), flat = clip(where(at < 0, at + n, at), 0, n - 1);
   std::vector<Array> out;
   std::int64_t stride = n;
   for (std::int64_t size : shape) {
@@ -179,9 +180,12 @@ Array ravel_multi_index(Args positions, Shape shape) {
     throw ShapeError(
         fmt::format("ravel_multi_index: {} arrays of positions for the {} dimensions of {}", all.size(), shape.size(), to_string(shape)));
   LocScope scope(all[0].where());
+  const std::int64_t n = shape.num_elements();
   Array flat = 0;
-  for (int d = 0; d < shape.size(); ++d)
-    flat = flat * shape[d] + clip(all[static_cast<std::size_t>(d)], 0, std::max<std::int64_t>(shape[d], 1) - 1);
+  for (int d = 0; d < shape.size(); ++d) {
+    const Arg& along = all[static_cast<std::size_t>(d)];
+    flat = flat * shape[d] + clip(detail::positions_among(along.array(), n, along.where()), 0, std::max<std::int64_t>(shape[d], 1) - 1);
+  }
   return flat;
 }
 

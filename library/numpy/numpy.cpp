@@ -214,19 +214,20 @@ Array diff(Arg x, Int times, int axis) {
 Array trapezoid(Arg y, double dx, int axis) {
   LocScope scope(y.where());
   const int dim = axis_of(y, axis, "trapezoid");
-  return trapezoids(y.array(), dx, dim);
+  return trapezoids(floating(y.array()), dx, dim);
 }
 Array trapezoid(Arg y, Arg x, int axis) {
   LocScope scope(y.where());
   const int dim = axis_of(y, axis, "trapezoid");
-  if (x.array().ndim() == 0) return trapezoids(y.array(), x.array(), dim);
-  if (x.array().ndim() > 1) return trapezoids(y.array(), diff(x, 1, axis), dim);
+  const Array samples = floating(y.array()), places = floating(x.array());
+  if (x.array().ndim() == 0) return trapezoids(samples, places, dim);
+  if (x.array().ndim() > 1) return trapezoids(samples, diff(places, 1, axis), dim);
   if (x.array().size() != y.array().shape()[dim])
     refuse(x, "trapezoid", fmt::format("must have one place for each of the {} samples", y.array().shape()[dim]));
   std::vector<std::int64_t> along(static_cast<std::size_t>(y.array().ndim()), 1);
-  const Array steps = diff(x);
+  const Array steps = diff(places);
   along[static_cast<std::size_t>(dim)] = steps.size();
-  return trapezoids(y.array(), reshape(steps, Shape(along)), dim);
+  return trapezoids(samples, reshape(steps, Shape(along)), dim);
 }
 
 Array interp(Arg x, Arg xp, Arg fp) {

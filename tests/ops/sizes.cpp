@@ -1,12 +1,15 @@
 // Sizes, counts, steps and positions of 64 bits arrive whole, and what is too large is refused.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <weft/jnp.h>
 #include <weft/weft.h>
 
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -168,4 +171,71 @@ TEST_CASE("integers of any type") {
   CHECK(pad(ones({2}), std::vector<std::pair<std::size_t, int>>{{two, 1}}).shape() == Shape{5});
   CHECK(values(arange(5)(kRows)) == Numbers{2});
   CHECK(random::normal(random::key(0), std::vector<std::size_t>{two, 2}).shape() == Shape{2, 2});
+}
+
+TEST_CASE("positions, counts and shifts are the numbers that they are, whatever their dtype") {
+  const Array x = arange(300, float32), rows = reshape(arange(600, float32), {300, 2});
+  using Function = std::function<Array(Array)>;
+  const auto each = [](const std::vector<int>& numbers, const std::map<std::string, Function>& functions) {
+    for (const auto& [name, f] : functions)
+      for (const DType dtype : {int8, uint8, int16, uint16, int32, uint32, uint64}) {
+        CAPTURE(name);
+        CAPTURE(dtype.name());
+        const Array wide = array(numbers, Shape(numbers.size()), int64), given = convert(wide, dtype);
+        if (!array_equal(convert(given, float64), convert(wide, float64)).item<bool>()) continue;
+        const Numbers want = values(f(wide));
+        CHECK(values(f(given)) == want);
+        CHECK(values(jit(f)(given)) == want);
+        CHECK(values(vmap(f)(stack({given, given}))[1]) == want);
+      }
+  };
+  const std::map<std::string, Function> of_positions = {
+      {"segment_sum", [](Array i) { return segment_sum(ones({i.size()}), i, 300); }},
+      {"segment_max", [](Array i) { return segment_max(arange(i.size(), float32), i, 300); }},
+      {"unravel_index", [](Array i) { return stack(unravel_index(i, {2, 300})); }},
+      {"ravel_multi_index", [](Array i) { return ravel_multi_index({i, flip(i)}, {300, 300}); }},
+      {"take", [&](Array i) { return take(x, i, {}, {.mode = "fill", .fill_value = -1}); }},
+      {"take clip", [&](Array i) { return take(x, i, {}, {.mode = "clip"}); }},
+      {"take wrap", [&](Array i) { return take(x, i, {}, {.mode = "wrap"}); }},
+      {"at", [&](Array i) { return x.at(i).add(1); }},
+      {"one_hot", [](Array i) { return one_hot(i, 300); }},
+      {"bincount", [](Array i) { return bincount(i, {.length = 300}); }},
+      {"trapezoid", [](Array i) { return convert(trapezoid(i), float32); }},
+      {"trapezoid by places", [](Array i) { return convert(trapezoid(ones({i.size()}), i), float32); }},
+      {"roll", [&](Array i) { return vmap([&](Array by) { return roll(x, by); })(i); }},
+      {"roll rows", [&](Array i) { return vmap([&](Array by) { return roll(rows, by, 0); })(i); }},
+      {"repeat", [](Array i) { return repeat(arange(i.size(), float32), maximum(i, 0), 0, {.total_repeat_length = 700}); }},
+  };
+  each({0, 1, 44, 100, 127}, of_positions);
+  each({0, 44, 200, 255}, of_positions);
+  each({-128, -100, -1, 0, 44, 127}, of_positions);
+  each({-32768, -301, 0, 300, 32767}, of_positions);
+
+  // The ends of the dtypes, modulo 5.
+  const Array five = arange(5, float32);
+  for (const auto& [number, dtype] : {std::pair{array(kLeast, int64), int64},
+                                      {array(kMost, int64), int64},
+                                      {array(kTooMany, uint64), uint64},
+                                      {array(~std::uint64_t{0}, uint64), uint64},
+                                      {array(std::int64_t{-2147483648}, int32), int32}}) {
+    const bool is_unsigned = dtype == uint64;
+    const __int128 value =
+        is_unsigned ? static_cast<__int128>(number.item<std::uint64_t>()) : static_cast<__int128>(number.item<std::int64_t>());
+    const int rest = static_cast<int>((value % 5 + 5) % 5);
+    CAPTURE(dtype.name());
+    CAPTURE(rest);
+    const auto around = [&](Array i) { return take(five, i, {}, {.mode = "wrap"}); };
+    const auto rolled = [&](Array i) { return roll(five, i)(0); };
+    for (const Function& f : {Function(around), Function(jit(around))}) CHECK(values(f(number)) == Numbers{double(rest)});
+    for (const Function& f : {Function(rolled), Function(jit(rolled))}) CHECK(values(f(number)) == Numbers{double((5 - rest) % 5)});
+  }
+  // NumPy's clip: a negative position is before the first element.
+  CHECK(values(take(five, array({-1, -9, 9}), {}, {.mode = "clip"})) == Numbers{0, 0, 4});
+  CHECK(values(five.at(array({-1, -9, 9})).get({.mode = "clip"})) == Numbers{4, 0, 4});
+
+  // A bound that the counter's dtype doesn't hold.
+  const auto count = [](Array from, int to) { return fori_loop(from, to, [](Array, Array c) { return c + 1; }, Array(0)); };
+  CHECK(values(count(array(100, int8), 120)) == Numbers{20});
+  const std::string refused = message_of<DTypeError>([&] { count(array(0, int8), 300); });
+  for (const char* part : {"fori_loop", "300", "int8"}) CHECK(has(refused, part));
 }

@@ -302,12 +302,13 @@ static Array last_of_bounded(const Array& lower, const Array& upper, std::int64_
   return convert(minimum(convert(upper, wide), where(from > most - steps, most, from + steps)), dtype);
 }
 
-std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunction& body, const WhileOptions& options, SourceLoc loc) {
-  for (const Array& bound : {lower, upper})
+std::vector<Array> flat_fori(const Array& from, const Array& to, FlatFunction& body, const WhileOptions& options, SourceLoc loc) {
+  for (const Array& bound : {from, to})
     if (!bound.shape().empty() || !bound.dtype().is_integer())
       throw DTypeError(fmt::format("fori_loop: a bound is {}, it must be one integer", to_string(bound.aval())), loc);
   check_bound("fori_loop", options, loc);
-  const WeakDType type = promote_types(lower.aval().weak_dtype(), upper.aval().weak_dtype());
+  const WeakDType type = promote_types(from.aval().weak_dtype(), to.aval().weak_dtype());
+  const auto [lower, upper] = promote_operands("fori_loop", Arg(from, loc), Arg(to, loc));
   const Aval counter{{}, type.dtype, type.weak};
   std::vector<Aval> carry = avals_of(std::span(body.args).subspan(1));
   Marks marks{varying_of(body.args), 1, carry.size()};

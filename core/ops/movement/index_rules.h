@@ -17,6 +17,10 @@ std::int64_t position_of(const Number& n);
 Array index_type(const Array& i, SourceLoc loc);
 /// Negative positions counted from the end of an axis of the given size.
 Array wrap_negative(const Array& i, std::int64_t size, SourceLoc loc);
+/// Positions among n: as index_type gives them, in int64 where int32 doesn't reach n.
+Array positions_among(const Array& i, std::int64_t n, SourceLoc loc);
+/// Integers modulo n > 0 as positions among n, whatever their dtype.
+Array positions_around(const Array& i, std::int64_t n, SourceLoc loc);
 /// What a gather or a scatter does out of bounds.
 struct OutOfBounds {
   GatherScatterMode mode;
