@@ -124,15 +124,42 @@ JvpResult ShardMap::jvp_call(const JvpContext& c) {
   return {{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n)}, spread(std::span(all).subspan(n), program.nonzero_out)};
 }
 
-// Residuals are passed from one program to the other as arrays that are sharded over all axes along their first dimension; a scalar becomes
-// a row of one element. A residual that is an operand is passed as that operand.
+/// The program of a map's blocks with a pvary for each value that meets others that vary over more axes than it does.
+Jaxpr marked(const ShardMapParams& p, const Jaxpr& body) {
+  return with_axes(p, [&] {
+    VaryingList in, out, wanted;
+    for (const PartitionSpec& s : p.in_specs.specs) in.push_back(varying_over(named_axes(s)));
+    for (const PartitionSpec& s : p.out_specs.specs) wanted.push_back(varying_over(named_axes(s)));
+    return mark_program(body, in, out, wanted);
+  });
+}
+
+/// For each result of a map's program, the axes of the map over which it varies; nothing if that isn't kept track of.
+std::optional<std::vector<std::vector<std::string>>> axes_of_results(const ShardMapParams& p, const Jaxpr& body) {
+  if (!p.check_vma) return {};
+  return with_axes(p, [&]() -> std::optional<std::vector<std::vector<std::string>>> {
+    VaryingList blocks;
+    for (const PartitionSpec& s : p.in_specs.specs) blocks.push_back(varying_over(named_axes(s)));
+    const std::optional<VaryingList> varying = varying_of_program(body, blocks);
+    if (!varying) return {};
+    std::vector<std::vector<std::string>> out;
+    for (const Varying v : *varying) {
+      out.push_back(p.manual_axes());
+      std::erase_if(out.back(), [&](const std::string& axis) { return (v & varying_over({axis})) == 0; });
+    }
+    return out;
+  });
+}
+
+// Residuals are passed from one program to the other as arrays that are sharded along their first dimension over all axes over which they
+// may vary; a scalar becomes a row of one element. A residual that is an operand is passed as that operand.
 JvpResult ShardMap::linearize_call(const JvpContext& c) {
   const auto& p = c.get<Params>();
   const std::vector<bool> nonzero = have_value(c.tangents);
   const LinearizedProgram lp = with_axes(p, [&] { return linearize_program(p.jaxpr, nonzero); });
   const JaxprData& d = lp.primal.data();
   const std::size_t num_out = p.out_specs.size();
-  const PartitionSpec rows = PartitionSpec::of({p.manual_axes()});
+  const std::optional<std::vector<std::vector<std::string>>> varying = axes_of_results(p, lp.primal);
 
   std::vector<int> operand(static_cast<std::size_t>(lp.num_residuals), -1);  // which operand a residual is
   std::vector<Aval> residual_avals;
@@ -153,9 +180,10 @@ JvpResult ShardMap::linearize_call(const JvpContext& c) {
     return out;
   });
   SpecVector residual_specs;
-  for (int k : operand) {
-    if (k < 0) primal.out_specs.specs.push_back(rows);
-    residual_specs.push_back(k < 0 ? rows : p.in_specs[static_cast<std::size_t>(k)]);
+  for (std::size_t i = 0; i < operand.size(); ++i) {
+    const PartitionSpec rows = PartitionSpec::of({varying ? (*varying)[num_out + i] : p.manual_axes()});
+    if (operand[i] < 0) primal.out_specs.specs.push_back(rows);
+    residual_specs.push_back(operand[i] < 0 ? rows : p.in_specs[static_cast<std::size_t>(operand[i])]);
   }
   const std::vector<Array> all = bind_shard_map(std::move(primal), c.in, c.loc);
   JvpResult r{{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(num_out)}, std::vector<Tangent>(num_out)};
@@ -177,6 +205,7 @@ JvpResult ShardMap::linearize_call(const JvpContext& c) {
   });
   linear.in_specs.specs = joined(residual_specs, chosen(p.in_specs.specs, nonzero));
   linear.out_specs.specs = chosen(p.out_specs.specs, lp.nonzero_out);
+  if (varying) linear.jaxpr = marked(linear, linear.jaxpr);
   if (!linear.out_specs.specs.empty()) r.tangents = spread(bind_shard_map(std::move(linear), inputs, c.loc), lp.nonzero_out);
   return r;
 }
@@ -265,13 +294,7 @@ BatchResult ShardMap::batch(const BatchContext& c) {
       q.out_specs.specs[i] = with_dim(p.out_specs[i], program.out_dims[i], divided ? over : std::string());
   // Values that the mapped ones are combined with don't vary over the devices that now shard the mapped axis: they are marked by pvary, so
   // that their cotangents are summed over these devices.
-  if (divided && p.check_vma)
-    q.jaxpr = with_axes(q, [&] {
-      VaryingList in, out, wanted;
-      for (const PartitionSpec& s : q.in_specs.specs) in.push_back(varying_over(named_axes(s)));
-      for (const PartitionSpec& s : q.out_specs.specs) wanted.push_back(varying_over(named_axes(s)));
-      return mark_program(q.jaxpr, in, out, wanted);
-    });
+  if (divided && p.check_vma) q.jaxpr = marked(q, q.jaxpr);
   return {bind_shard_map(std::move(q), c.in, c.loc), program.out_dims};
 }
 
