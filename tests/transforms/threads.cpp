@@ -1,6 +1,9 @@
 // Several of the user's threads use the library at once: the same functions and different ones, compiled and mapped, with results as from
 // one thread.
+#include <atomic>
 #include <functional>
+#include <mutex>
+#include <thread>
 
 #include "tests/runtime/devices.h"
 #include "tests/together.h"
@@ -112,4 +115,37 @@ TEST_CASE("arrays go from thread to thread") {
     CHECK(one[1] == wanted[t + 1].to_vector<float>());
     CHECK(one[2] == one[0]);
   }
+}
+
+TEST_CASE("a thread that traces a function may wait for one that calls it") {
+  // By a lock.
+  std::recursive_mutex settings;
+  std::atomic<bool> tracing{false}, locked{false};
+  const auto f = jit([&](Array x) {
+    tracing = true;
+    while (!locked) std::this_thread::yield();
+    const std::lock_guard lock(settings);
+    return x * 2;
+  });
+  std::thread first([&] { CHECK(f(ones(3))(0).item<float>() == 2.f); });
+  std::thread second([&] {
+    const std::lock_guard lock(settings);
+    while (!tracing) std::this_thread::yield();
+    locked = true;
+    CHECK(f(ones(3))(0).item<float>() == 2.f);
+  });
+  first.join(), second.join();
+
+  // By a join: the call within waits for the trace without, and then traces the function itself.
+  std::atomic<int> depth{0};
+  std::function<Array(Array)> again;
+  const auto g = jit([&](Array x) {
+    if (++depth == 1) std::thread([&] { CHECK(again(ones(3))(0).item<float>() == 3.f); }).join();
+    return x * 3;
+  });
+  again = [&](Array x) { return g(x); };
+  CHECK(g(ones(3))(0).item<float>() == 3.f);
+  CHECK(depth == 2);
+  CHECK(g(ones(3))(0).item<float>() == 3.f);
+  CHECK(depth == 2);
 }

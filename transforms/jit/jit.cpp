@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <thread>
@@ -33,6 +34,7 @@ namespace detail {
 namespace {
 
 thread_local bool jit_disabled = false;
+constexpr std::chrono::milliseconds kTracedElsewhere{2000};  // that a call waits for another thread to trace the same
 
 /// One program: everything is fixed once it is ready.
 struct Entry : RefCounted {
@@ -47,7 +49,7 @@ struct Entry : RefCounted {
   Skeleton tree{Skeleton::Kind::node};  // of the arguments, for explanations
   std::thread::id tracer;               // who traces it now
   pid_t process = 0;                    // of that thread: a copy of the process has no such thread
-  bool ready = false;
+  bool ready = false, dropped = false;  // dropped: its tracing failed
   Ref<CompiledFunction> function;
   Ref<const Structure> result;
   ShardedPrograms sharded;                                                    // of the function, on divided arguments
@@ -175,24 +177,28 @@ class Cache final : public JitCache {
     // The fast path has used it until now.
     if (auto* last = static_cast<Entry*>(last_.load(std::memory_order_relaxed)))
       programs_.find(last->hash, [&](const Entry& known) { return &known == last; });
-    for (;;) {
-      const Ref<Entry> e = programs_.find(hash, [&](const Entry& known) {
-        return (known.ready || known.process == getpid()) && same_axes(known.axes, axes) && known.varying == varying && same_scope(known) &&
-               matches(known, c, leaves);
+    const auto find = [&](auto&& also) {
+      return programs_.find(hash, [&](const Entry& known) {
+        return (known.ready || known.process == getpid()) && also(known) && same_axes(known.axes, axes) && known.varying == varying &&
+               same_scope(known) && matches(known, c, leaves);
       });
+    };
+    const auto traced_here = [](const Entry& known) { return !known.ready && known.tracer == std::this_thread::get_id(); };
+    if (find(traced_here))
+      throw TracerError(
+          fmt::format("{}: the function calls itself with arguments of the same types while it is being traced; this recursion never ends",
+                      called_),
+          c.loc);
+    for (;;) {
+      const Ref<Entry> e = find([](const Entry&) { return true; });
       if (!e) break;
       if (e->ready) {
         jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
         if (e->plain && e->axes.empty()) last_.store(e.get(), std::memory_order_release);
         return e;
       }
-      if (e->tracer == std::this_thread::get_id())
-        throw TracerError(
-            fmt::format(
-                "{}: the function calls itself with arguments of the same types while it is being traced; this recursion never ends",
-                called_),
-            c.loc);
-      traced_.wait(lock);
+      // Another thread traces it, which may in turn wait for this one: by a lock or a join in the caller's function.
+      if (!traced_.wait_for(lock, kTracedElsewhere, [&] { return e->ready || e->dropped; })) break;
     }
     const auto e = make_ref<Entry>();
     e->type_tag = c.type_tag;
@@ -267,6 +273,7 @@ class Cache final : public JitCache {
   }
 
   void drop(const Ref<Entry>& e) {
+    e->dropped = true;
     programs_.remove(e);
     traced_.notify_all();
   }
