@@ -133,28 +133,45 @@ bool eigh(T* a, int n, bool lower, bool vectors, Real<T>* values) {
   return true;
 }
 
-// What LAPACK sees is a^T = conj(vh)^H s u^T: it gives u^T's rows where it thinks of vh, and so u is in memory.
+/// LAPACK's decomposition of the column-major m x n matrix a.
 template <class T>
-bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
-  const LibraryUse use;
-  use_one_blas_thread();
-  if (m == 0 || n == 0) return true;
-  if (!all_finite(a, area(m, n))) return false;
-  const int columns = full ? m : std::min(m, n);
-  const char job = !vectors ? 'N' : full ? 'A' : 'S';
+bool svd_by_columns(T* a, int m, int n, char job, Real<T>* s, T* u, T* vh, int rows_of_vh) {
   const auto less = static_cast<std::int64_t>(std::min(m, n)), more = static_cast<std::int64_t>(std::max(m, n));
   const Scratch<lapack_int> counts(8 * less);
   // Enough for every job of the complex routine.
   const Scratch<Real<T>> real_work(is_complex<T> ? less * std::max(5 * less + 7, 2 * more + 2 * less + 1) : 1);
   const auto routine = [&](T* work, lapack_int length) {
     if constexpr (is_complex<T>)
-      return Routines<T>::gesdd_work(LAPACK_COL_MAJOR, job, n, m, a, n, s, vh, n, u, columns, work, length, real_work.get(), counts.get());
+      return Routines<T>::gesdd_work(LAPACK_COL_MAJOR, job, m, n, a, m, s, u, m, vh, rows_of_vh, work, length, real_work.get(),
+                                     counts.get());
     else
-      return Routines<T>::gesdd_work(LAPACK_COL_MAJOR, job, n, m, a, n, s, vh, n, u, columns, work, length, counts.get());
+      return Routines<T>::gesdd_work(LAPACK_COL_MAJOR, job, m, n, a, m, s, u, m, vh, rows_of_vh, work, length, counts.get());
   };
   const lapack_int length = work_length<T>({m, n, job}, [&](T* first) { return routine(first, -1); });
   const Scratch<T> work(length);
   return succeeded(routine(work.get(), length));
+}
+
+// A matrix with no more rows than columns is seen as a^T = conj(vh)^H s u^T: LAPACK gives u^T's rows where it thinks of vh, and so u is in
+// memory. One with more rows is transposed before, since LAPACK first factors what it sees as wide by reflections of its rows, whose
+// elements lie apart.
+template <class T>
+bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
+  const LibraryUse use;
+  use_one_blas_thread();
+  if (m == 0 || n == 0) return true;
+  if (!all_finite(a, area(m, n))) return false;
+  const int less = std::min(m, n), columns = full ? m : less;
+  const char job = !vectors ? 'N' : full ? 'A' : 'S';
+  if (m <= n) return svd_by_columns(a, n, m, job, s, vh, u, columns);
+  const Scratch<T> by_columns(static_cast<std::int64_t>(area(m, n))), left(static_cast<std::int64_t>(vectors ? area(m, columns) : 1));
+  transpose(a, m, n, by_columns.get());
+  if (!svd_by_columns(by_columns.get(), m, n, job, s, left.get(), vh, n)) return false;
+  if (!vectors) return true;
+  transpose(left.get(), columns, m, u);
+  transpose(vh, n, n, by_columns.get());
+  std::copy_n(by_columns.get(), area(n, n), vh);
+  return true;
 }
 
 template <class T>
