@@ -232,12 +232,13 @@ bool prefers_matmul(const MatmulStep& p) {
 
 bool takes_matmul(const MatmulStep& p) {
   if (has_packed_matmul(p.dtype, p.right_dtype, p.out_dtype)) return true;
+  if (p.dtype == p.right_dtype && p.dtype == p.out_dtype && has_complex_matmul(p.dtype)) return true;
   return is_float32_matmul(p) ? lies_in_lines(p) : is_blas_matmul(p) && suits_blas(p);
 }
 
 std::unique_ptr<Matmul> make_matmul(const MatmulStep& p) {
   if (!is_float32_matmul(p) || !lies_in_lines(p)) {
-    auto packed = make_packed_matmul(p);
+    auto packed = p.dtype.is_complex() ? make_complex_matmul(p) : make_packed_matmul(p);
     return packed ? std::move(packed) : make_blas_matmul(p);
   }
   if (auto tiled = make_tiled_matmul(p)) return tiled;

@@ -1,4 +1,5 @@
-// Matmuls: of float32 by oneDNN or tiles of weft's own, of complex numbers by OpenBLAS, of other dtypes by packed/.
+// Matmuls: of float32 by oneDNN or tiles of weft's own, of other dtypes by packed/, or by OpenBLAS where the processor has no unit for
+// them.
 #pragma once
 #include <memory>
 

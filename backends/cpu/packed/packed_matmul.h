@@ -17,6 +17,10 @@ std::unique_ptr<Matmul> make_packed_matmul(const MatmulStep& p);
 /// The cost of one on one thread, in vector instructions of a unit's tiles; infinite without a unit.
 double packed_matmul_steps(const MatmulStep& p);
 
+/// The same for complex numbers, which are multiplied as real ones, in any strides (complex_matmul.cpp).
+bool has_complex_matmul(DType t);
+std::unique_ptr<Matmul> make_complex_matmul(const MatmulStep& p);
+
 struct MatrixStrides {
   std::int64_t row = 0, column = 0;  ///< elements from a row, or a column, to the next
 };
