@@ -87,3 +87,30 @@ TEST_CASE("a function's value doesn't depend on how many lanes are computed at o
     }
   }
 }
+
+TEST_CASE("exponentials of distances, which are computed without underflow, have the bits of all others") {
+  // The second operand is 1 or 0: each result is the exponential of -(x - y)^2 w, or of the same number read from memory.
+  std::vector<float> x = arguments(-11, 11, 20000), y(x.size()), w(x.size(), 1.f);
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = i % 3 == 0 ? 1.f : 0.f;
+  for (std::size_t i = 0; i < 100; ++i) w[i + 30] = -1.f;
+  const auto exponent = [](const Array& x, const Array& y, const Array& w) { return -square(x - y) * w; };
+  const Array a = array(x), b = array(y), c = array(w), plain = jit(exponent)(a, b, c);
+  const Array got = jit([&](const Array& x, const Array& y, const Array& w) { return exp(exponent(x, y, w)); })(a, b, c);
+  const Array want = jit([](const Array& v) { return exp(v); })(plain);
+  int subnormal = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float g = got.data<float>()[i], e = want.data<float>()[i];
+    CAPTURE(plain.data<float>()[i]);
+    CHECK((g == e || (std::isnan(g) && std::isnan(e))));
+    CHECK(ulps(g, std::exp(static_cast<double>(plain.data<float>()[i]))) <= 2);
+    subnormal += std::fpclassify(g) == FP_SUBNORMAL;
+  }
+  CHECK(subnormal > 100);
+  // Sums of squares along an axis are distances too.
+  const Array rows = reshape(array(x), {-1, 2}), far = jit([](const Array& r) { return exp(-sum(square(r), 1)); })(rows);
+  const Array sums = jit([](const Array& r) { return -sum(square(r), 1); })(rows), near = jit([](const Array& v) { return exp(v); })(sums);
+  for (std::size_t i = 0; i < x.size() / 2; ++i) {
+    const float g = far.data<float>()[i], e = near.data<float>()[i];
+    CHECK((g == e || (std::isnan(g) && std::isnan(e))));
+  }
+}

@@ -27,7 +27,7 @@ void check_divisors(DType dtype) {
   std::uint64_t state = 3;
   for (int i = 0; i < 300; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    dividends.push_back(static_cast<T>(state >> 30));
+    dividends.push_back(static_cast<T>(sizeof(T) == 8 && i % 2 ? state : state >> 30));
   }
   const Array x = array(dividends);
   REQUIRE(x.dtype() == dtype);
@@ -55,6 +55,29 @@ TEST_CASE("division: integers by known numbers") {
   check_divisors<std::int32_t>(int32);
   check_divisors<std::uint32_t>(uint32);
   check_divisors<std::int64_t>(int64);
+}
+
+TEST_CASE("division: 64-bit integers by known numbers of up to 64 bits") {
+  std::vector<std::int64_t> x{0, 1, -1, 2, -2, 9223372036854775807, -9223372036854775807 - 1, 4294967295, 4294967296, -4294967296};
+  std::uint64_t state = 11;
+  for (int i = 0; i < 500; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    x.push_back(static_cast<std::int64_t>(state >> i % 40));
+  }
+  const Array a = array(x);
+  for (const std::int64_t d : {std::int64_t{3}, std::int64_t{7}, std::int64_t{10}, std::int64_t{1000003}, std::int64_t{998244353},
+                               std::int64_t{1000000007}, std::int64_t{4294967295}, std::int64_t{4294967296}, std::int64_t{4294967297},
+                               std::int64_t{600851475143}, std::int64_t{4611686018427387905}, std::int64_t{9223372036854775807},
+                               std::int64_t{-6}, std::int64_t{-4294967297}, std::int64_t{-9223372036854775807}}) {
+    CAPTURE(d);
+    same([&](Xs v) { return Arrays{div(v[0], d), rem(v[0], d), remainder(v[0], d), floor_divide(v[0], d)}; }, {a}, 0);
+    same(
+        [&](Xs v) {
+          const Array u = bitcast_convert(v[0], uint64), by = bitcast_convert(full({}, d, int64), uint64);
+          return Arrays{div(u, by), rem(u, by)};
+        },
+        {a}, 0);
+  }
 }
 
 TEST_CASE("division: all bytes by all bytes") {

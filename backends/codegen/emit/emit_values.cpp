@@ -53,6 +53,58 @@ Value* KernelEmitter::get(NodeId n, const Copy& copy) {
   return v;
 }
 
+namespace {
+
+/// Whether a value is a difference, multiplied or divided by others.
+bool is_difference(const Kernel& k, NodeId n, int depth) {
+  const Node& node = k.dag[n];
+  if (node.kind != NodeKind::op || depth-- == 0) return false;
+  if (node.op == ScalarOp::sub) return true;
+  if (node.op == ScalarOp::mul && is_difference(k, node.operands[1], depth)) return true;
+  return (node.op == ScalarOp::mul || node.op == ScalarOp::div) && is_difference(k, node.operands[0], depth);
+}
+
+/// Whether a value is the square of a distance, multiplied or divided by others: the square of a difference, or a sum of squares.
+bool is_squared_distance(const Kernel& k, NodeId n, int depth, bool summed = false) {
+  const Node& node = k.dag[n];
+  if (depth-- == 0) return false;
+  if (node.kind == NodeKind::local) {
+    for (const Nest& nest : k.nests)
+      for (const Reduction& r : nest.reductions)
+        if (r.local == node.integer)
+          return r.kind == Reduction::Kind::reduce && r.combiner == Combiner::sum && is_squared_distance(k, r.value, depth, true);
+    return false;
+  }
+  if (node.kind != NodeKind::op) return false;
+  const auto& x = node.operands;
+  const auto is_square = [&] { return x[0] == x[1] && (summed || is_difference(k, x[0], depth)); };
+  switch (node.op) {
+    case ScalarOp::mul: return is_square() || is_squared_distance(k, x[0], depth, summed) || is_squared_distance(k, x[1], depth, summed);
+    case ScalarOp::div: return is_squared_distance(k, x[0], depth, summed);
+    case ScalarOp::add: return is_squared_distance(k, x[0], depth, true) && is_squared_distance(k, x[1], depth, true);
+    case ScalarOp::fma: return x[0] == x[1] && is_squared_distance(k, x[2], depth, true);
+    default: return false;
+  }
+}
+
+/// Whether it is the negative of such a value: what a Gaussian takes the exponential of.
+bool falls_with_distance(const Kernel& k, NodeId n, int depth = 6) {
+  const Node& node = k.dag[n];
+  if (node.kind != NodeKind::op || depth-- == 0) return false;
+  const auto& x = node.operands;
+  const auto is_negative = [&](NodeId c) { return k.dag[c].kind == NodeKind::constant && k.dag[c].floating < 0; };
+  switch (node.op) {
+    case ScalarOp::neg: return is_squared_distance(k, x[0], depth);
+    case ScalarOp::mul:
+      return (is_negative(x[0]) && is_squared_distance(k, x[1], depth)) || (is_negative(x[1]) && is_squared_distance(k, x[0], depth)) ||
+             falls_with_distance(k, x[0], depth) || falls_with_distance(k, x[1], depth);
+    case ScalarOp::div: return falls_with_distance(k, x[0], depth);
+    default: return false;
+  }
+}
+
+}  // namespace
+
 Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
   const Node& node = k_.dag[n];
   switch (node.kind) {
@@ -69,6 +121,13 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
       if (lanes_ == 16 && features_.lookups && varies(node.dims) && std::binary_search(s_.by_inverse.begin(), s_.by_inverse.end(), n))
         return share_of_sum(node, copy);
       if (node.kind == NodeKind::math && contains(s_.called, node.function)) return call_math(node, copy);
+      if (node.kind == NodeKind::math && node.function == MathFunction::exp && falls_with_distance(k_, node.operands[0])) {
+        get(node.operands[0], copy);  // exponentials in it are others
+        builder_.often_small = true;
+        Value* const y = expression(builder_, k_.dag, n, [&](NodeId o) { return get(o, copy); });
+        builder_.often_small = false;
+        return y;
+      }
       break;
     default: break;
   }

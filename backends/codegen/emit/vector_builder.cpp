@@ -59,7 +59,7 @@ KernelValue VectorBuilder::emit_constant(DType t, double floating, std::int64_t 
 
 KernelValue VectorBuilder::emit_math(MathFunction f, std::span<const V> operands) {
   if (features_.lookups && operands[0].dtype == float32)
-    if (Value* y = sixteen_lane_math(ir_, f, (*this)[operands[0]])) return wrap(y, float32);
+    if (Value* y = sixteen_lane_math(ir_, f, (*this)[operands[0]], often_small)) return wrap(y, float32);
   return expand_math(*this, f, operands);
 }
 
@@ -139,10 +139,27 @@ Value* VectorBuilder::upper_half(bool is_signed, Value* a, const llvm::APInt& fa
   const bool in_register = features_.word_products && bits == 16 && 2 * lanes_of(a) <= features_.vector_bytes;
   if (const llvm::Intrinsic::ID one = word_product(is_signed, lanes_of(a)); in_register && one != llvm::Intrinsic::not_intrinsic)
     return ir_.CreateIntrinsic(one, {}, {a, llvm::ConstantInt::get(a->getType(), factor)});
+  if (bits == 64) return upper_half_of_words(is_signed, a, factor);
   llvm::Type* const wide = with_lanes(ir_.getIntNTy(2 * bits), a);
   Value* f = llvm::ConstantInt::get(wide, is_signed ? factor.sext(2 * bits) : factor.zext(2 * bits));
   Value* product = ir_.CreateMul(is_signed ? ir_.CreateSExt(a, wide) : ir_.CreateZExt(a, wide), f);
   return ir_.CreateTrunc(ir_.CreateLShr(product, llvm::ConstantInt::get(wide, bits)), a->getType());
+}
+
+/// The same of 64-bit integers, from the four products of their halves: no vector instruction gives products of 128 bits.
+Value* VectorBuilder::upper_half_of_words(bool is_signed, Value* a, const llvm::APInt& factor) {
+  Value *const mask = same(a, std::uint64_t{0xffffffff}), *const half = same(a, std::uint64_t{32});
+  Value* low_factor = same(a, factor.getLoBits(32).getZExtValue());
+  Value* high_factor = same(a, factor.lshr(32).getZExtValue());
+  Value *low = ir_.CreateAnd(a, mask), *high = ir_.CreateLShr(a, half);
+  Value* first = ir_.CreateAdd(ir_.CreateMul(high, low_factor), ir_.CreateLShr(ir_.CreateMul(low, low_factor), half));
+  Value* second = ir_.CreateAdd(ir_.CreateMul(low, high_factor), ir_.CreateAnd(first, mask));
+  Value* upper = ir_.CreateAdd(ir_.CreateMul(high, high_factor), ir_.CreateAdd(ir_.CreateLShr(first, half), ir_.CreateLShr(second, half)));
+  if (!is_signed) return upper;
+  // A negative factor counted for 2^64 more than it is.
+  if (factor.isNegative()) upper = ir_.CreateSub(upper, a);
+  Value* negative = ir_.CreateAShr(a, same(a, std::uint64_t{63}));
+  return ir_.CreateSub(upper, ir_.CreateAnd(negative, llvm::ConstantInt::get(a->getType(), factor)));
 }
 
 /// Unsigned bytes divided two by two, in the halves of 16-bit integers: x / d is the upper half of x * ceil(2^16 / d), as the error of
@@ -192,7 +209,7 @@ Value* VectorBuilder::divide_by_known(bool is_signed, Value* a, const llvm::APIn
 /// Integers of up to 32 bits have exact quotients in float64, which divides whole vectors.
 Value* VectorBuilder::divide_integers(DType t, bool remainder, Value* a, Value* b) {
   const bool is_signed = t.is_signed();
-  if (const llvm::APInt* divisor = known_divisor(b); divisor && lanes_of(a) > 1 && t.itemsize() <= 4) {
+  if (const llvm::APInt* divisor = known_divisor(b); divisor && lanes_of(a) > 1) {
     Value* quotient = divide_by_known(is_signed, a, *divisor);
     return remainder ? ir_.CreateSub(a, ir_.CreateMul(quotient, b)) : quotient;
   }

@@ -49,6 +49,8 @@ class VectorBuilder final : public KernelBuilder {
 
   V call_where(V condition, MathFunction f, std::span<const V> operands, V fast) override;
 
+  bool often_small = false;  ///< exponentials are expected to have subnormal results
+
  protected:
   V emit(ScalarOp op, DType result, std::span<const V> operands) override;
   V emit_constant(DType dtype, double floating, std::int64_t integer) override;
@@ -63,6 +65,7 @@ class VectorBuilder final : public KernelBuilder {
   llvm::Value* divide_by_known(bool is_signed, llvm::Value* a, const llvm::APInt& divisor);
   llvm::Value* divide_bytes(llvm::Value* a, std::uint64_t divisor);
   llvm::Value* upper_half(bool is_signed, llvm::Value* a, const llvm::APInt& factor);
+  llvm::Value* upper_half_of_words(bool is_signed, llvm::Value* a, const llvm::APInt& factor);
   llvm::Value* half_to_float(llvm::Value* v);
   llvm::Value* float_to_half(llvm::Value* v);
   llvm::Value* bfloat_to_float(llvm::Value* v);

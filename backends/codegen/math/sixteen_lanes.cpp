@@ -24,7 +24,7 @@ class Sixteen {
   explicit Sixteen(llvm::IRBuilder<>& ir)
       : ir_(ir), floats_(llvm::FixedVectorType::get(ir.getFloatTy(), 16)), ints_(llvm::FixedVectorType::get(ir.getInt32Ty(), 16)) {}
 
-  Value* exp(Value* x) {
+  Value* exp(Value* x, bool often_small) {
     // x = n ln 2 + r, n a multiple of 1/16: adding 1.5 * 2^19 rounds to one, whose fraction then is in the low bits.
     const double magic = 0x1.8p19;
     Value* shifted = fma(x, number(constants::log2e_f64[0]), number(magic));
@@ -34,7 +34,8 @@ class Sixteen {
     r = at_most_one(r);
     Value* two_to = lookup(tables::two_to_sixteenths, bits(shifted));
     Value* rest = fma(mul(r, r), fma(r, number(tables::exp_rest[1]), number(tables::exp_rest[0])), r);
-    return scale(fma(two_to, rest, two_to), n);
+    Value* y = fma(two_to, rest, two_to);
+    return often_small ? scale_down(y, n) : scale_or_vanish(y, n);
   }
 
   /// 1 / (1 + e) with e = exp(-x) = 2^n u (1 + rest), both sides of the fraction divided by the power of two in e: neither overflows, and
@@ -155,6 +156,18 @@ class Sixteen {
   }
   /// v 2^n, n rounded down, rounded once.
   Value* scale(Value* v, Value* n) { return call(id::x86_avx512_mask_scalef_ps_512, {v, n, number(0), ir_.getInt16(0xffff), rounding()}); }
+  /// The same of a v about 1, 0 without being computed where that rounds to 0, as what underflows takes a hundred cycles and more.
+  Value* scale_or_vanish(Value* v, Value* n) { return ir_.CreateSelect(ir_.CreateFCmpUGE(n, number(-150)), scale(v, n), number(0)); }
+  /// The same where subnormal results take no longer either: they are rounded as sums with a number of the exponent whose last place is
+  /// theirs, and are what the sum's mantissa counts.
+  Value* scale_down(Value* v, Value* n) {
+    constexpr double up = 64, unit = 0x1p-62;  // 2^-126 as much larger
+    n = call(id::x86_avx512_max_ps_512, {number(-180), n, rounding()});
+    Value* small = ir_.CreateFCmpOLT(n, number(-126));
+    v = scale(v, ir_.CreateSelect(small, add(n, number(up)), n));
+    v = bits(ir_.CreateSelect(small, add(v, number(unit)), v));
+    return ir_.CreateBitCast(ir_.CreateSelect(small, ir_.CreateSub(v, bits(number(unit))), v), floats_);
+  }
   /// v, or 1 with its sign where that is nearer to 0; 1 for NaN.
   Value* at_most_one(Value* v) {
     constexpr unsigned smaller_magnitude = 2, sign_of_first = 0 << 2;
@@ -171,11 +184,11 @@ class Sixteen {
 SixteenDivisors sixteen_lane_divisors(llvm::IRBuilder<>& ir, Value* s) { return Sixteen(ir).divisors(s); }
 Value* sixteen_lane_quotient(llvm::IRBuilder<>& ir, Value* x, const SixteenDivisors& s) { return Sixteen(ir).quotient(x, s); }
 
-Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, Value* x) {
+Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, Value* x, bool often_small) {
   const auto emit = [&](Value* v) -> Value* {
     Sixteen s(ir);
     switch (f) {
-      case MathFunction::exp: return s.exp(v);
+      case MathFunction::exp: return s.exp(v, often_small);
       case MathFunction::erf: return s.erf(v);
       case MathFunction::tanh: return s.tanh(v);
       case MathFunction::log: return s.log(v);

@@ -8,8 +8,9 @@
 namespace weft::detail {
 
 /// f of a float or a vector of them, or null for functions that have no such form. Values of any number of lanes are computed in vectors of
-/// sixteen, so that results don't depend on it.
-llvm::Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, llvm::Value* x);
+/// sixteen, so that results don't depend on it. `often_small`: an exponential spends a few instructions so that subnormal results take no
+/// longer than others; they have the same bits either way.
+llvm::Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, llvm::Value* x, bool often_small = false);
 
 /// Precomputed values for quotients by the same sixteen divisors.
 struct SixteenDivisors {
