@@ -559,7 +559,7 @@ int main(int argc, char** argv) {
     if (what == "all" || what == "arrays") arrays();
     if (what == "all" || what == "programs") programs();
     if (what == "all" || what == "collectives") collectives();
-    if (what == "all" || what == "nested") nested_maps();
+    if (what == "all" || what == "nested") nested_maps(), nestings();
     if (what == "all" || what == "donation") donation();
     if (what == "all" || what == "overlap") overlap();
     if (what == "all" || what == "channels") channels();

@@ -61,6 +61,8 @@ void as_vmap(F f, const Array& whole, const std::string& what) {
 
 /// Maps in maps, rows in rounds, groups of different sizes; donated arguments.
 void nested_maps();
+/// Maps, vmap, jit and grad around each other in all orders.
+void nestings();
 /// Operations along a dimension that the processes' devices divide, and maps over some of a mesh's axes.
 void sharded_pieces();
 void donation();
