@@ -115,6 +115,10 @@ Array conv_transpose(Arg x, Arg kernel, Shape strides, Padding padding, ConvTran
       const std::int64_t k = detail::dilated(kernel.array().shape()[dims.rhs_spec[at + 2]], dilation[at]), s = strides[i];
       if (padding.name() != "SAME" && padding.name() != "VALID")
         fail(kName, x, "padding must be SAME, VALID, or a pair of numbers for each dimension");
+      if (s < 1 || s >= detail::kMostCounted || k >= detail::kMostCounted) {
+        widths.emplace_back(0, 0);  // the convolution refuses them
+        continue;
+      }
       const bool same = padding.name() == "SAME";
       const std::int64_t total = k + s - 2 + (same ? 0 : std::max<std::int64_t>(k - s, 0)),
                          before = !same || s > k - 1 ? k - 1 : (total + 1) / 2;

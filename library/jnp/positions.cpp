@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "weft/core/array/constructors.h"
+#include "weft/core/array/rank.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
@@ -139,6 +140,9 @@ std::vector<Array> triu_indices(Int n, Int k, std::optional<Int> m, SourceLoc lo
   return triangle(n, m, loc, [&](std::int64_t i, std::int64_t j) { return j - i >= k; });
 }
 std::vector<Array> diag_indices(Int n, Int ndim, SourceLoc loc) {
+  if (ndim < 1 || ndim > detail::kMaxRank)
+    throw ShapeError(fmt::format("diag_indices: an array has 1 to {} dimensions, not {}", detail::kMaxRank, std::int64_t{ndim}),
+                     detail::effective_loc(loc));
   return std::vector<Array>(static_cast<std::size_t>(std::int64_t{ndim}), arange(std::int64_t{n}, int32, loc));
 }
 Array indices(Shape shape, DType dtype, SourceLoc loc) {

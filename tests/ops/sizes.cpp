@@ -239,3 +239,25 @@ TEST_CASE("positions, counts and shifts are the numbers that they are, whatever 
   const std::string refused = message_of<DTypeError>([&] { count(array(0, int8), 300); });
   for (const char* part : {"fori_loop", "300", "int8"}) CHECK(has(refused, part));
 }
+
+TEST_CASE("windows, strides and dilations that are no numbers of elements are refused") {
+  const Array x = ones({1, 1, 6}), kernel = ones({1, 1, 2}), line = ones({6});
+  const auto add = [](Array a, Array b) { return a + b; };
+  for (const char* padding : {"SAME", "VALID"})
+    for (const std::int64_t n : {kLeast, std::int64_t{-1}, std::int64_t{0}}) {
+      CAPTURE(padding);
+      CAPTURE(n);
+      CHECK(has(message_of<ShapeError>([&] { conv_general_dilated(x, kernel, {n}, padding); }), {"conv_general_dilated", "positive"}));
+      CHECK_THROWS_AS(conv_transpose(ones({1, 6, 1}), ones({2, 1, 1}), {n}, padding), ShapeError);
+      CHECK_THROWS_AS(reduce_window(line, 0.f, add, {2}, {n}, padding), ShapeError);
+      CHECK_THROWS_AS(reduce_window(line, 0.f, add, {n}, {1}, padding), ShapeError);
+      CHECK_THROWS_AS(max_pool(ones({1, 6, 1}), {2}, {.strides = Shape{n}, .padding = padding}), ShapeError);
+    }
+  for (const std::int64_t n : {kMost, std::int64_t{1} << 62}) {
+    CHECK(conv_general_dilated(x, kernel, {n}, "SAME").shape() == Shape{1, 1, 1});
+    CHECK_THROWS_AS(conv_transpose(ones({1, 6, 1}), ones({2, 1, 1}), {n}, "SAME"), Error);
+    CHECK_THROWS_AS(reduce_window(line, 0.f, add, {n}, {1}, "SAME"), Error);
+  }
+  CHECK(has(message_of<ShapeError>([] { diag_indices(2, -1); }), {"diag_indices", "-1"}));
+  CHECK(has(message_of<ShapeError>([] { diag_indices(2, kMost); }), {"diag_indices", "64"}));
+}
