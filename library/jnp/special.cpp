@@ -63,7 +63,12 @@ Array xlog1py(Arg x, Arg y) { return product_with_log("xlog1py", x, y, log1p, 1)
 Array entr(Arg x) {
   LocScope scope(x.where());
   const Array v = detail::to_inexact(x);
-  return where(v < 0, -infinity, -xlogy(v, v));
+  const auto value = [](const Array& a) { return where(a < 0, -infinity, -xlogy(a, a)); };
+  return custom_jvp(value, [value](One at, One along) {
+    const auto& [u] = at;
+    const auto& [du] = along;
+    return std::pair{value(u), Array(-du * (log(u) + 1))};
+  })(v);
 }
 Array rel_entr(Arg x, Arg y) {
   LocScope scope(x.where());
@@ -80,7 +85,12 @@ Array kl_div(Arg x, Arg y) {
 Array logit(Arg x) {
   LocScope scope(x.where());
   const Array v = detail::to_inexact(x);
-  return log(v / (1 - v));
+  const auto value = [](const Array& a) { return Array(log(a / (1 - a))); };
+  return custom_jvp(value, [value](One at, One along) {
+    const auto& [u] = at;
+    const auto& [du] = along;
+    return std::pair{value(u), Array(du / (u * (1 - u)))};
+  })(v);
 }
 Array expit(Arg x) { return sigmoid(x); }
 Array erfinv(Arg x) { return erf_inv(x); }

@@ -1,6 +1,7 @@
 // The elementwise functions: promotion, corner values, conventions of derivatives, errors.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
+#include <weft/jnp.h>
 #include <weft/weft.h>
 
 #include <cmath>
@@ -240,6 +241,24 @@ TEST_CASE("derivatives: conventions where they are not defined") {
   CHECK(slope([](Array x) { return logaddexp(x, x); }, 3) == doctest::Approx(1));
   CHECK(slope([](Array x) { return logaddexp(x, -kInf); }, 3) == doctest::Approx(1));
   CHECK(slope([](Array x) { return hypot(x, x); }, 0) == 1);
+}
+
+TEST_CASE("derivatives of logit and entr at the ends of their domains are the limits") {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  const auto slope = [](Array (*f)(Arg), float x) { return grad([f](Array v) { return f(v); })(x).item<float>(); };
+  const auto push = [](Array (*f)(Arg), float x) {
+    return jvp([f](Array v) { return f(v); }, std::tuple{x}, std::tuple{1.f}).second.item<float>();
+  };
+  CHECK(slope(logit, 0.f) == inf);
+  CHECK(slope(logit, 1.f) == inf);
+  CHECK(push(logit, 1.f) == inf);
+  CHECK(slope(logit, .25f) == doctest::Approx(16. / 3));
+  CHECK(slope(entr, 0.f) == inf);
+  CHECK(push(entr, 0.f) == inf);
+  CHECK(slope(entr, 1.f) == -1.f);
+  CHECK(std::isnan(slope(entr, -1.f)));
+  CHECK(grad(grad([](Array v) { return entr(v); }))(.5f).item<float>() == -2.f);
+  CHECK(jit(vmap(grad([](Array v) { return logit(v); })))(array({0.f, .5f}))(1).item<float>() == 4.f);
 }
 
 TEST_CASE("logaddexp is smooth where its operands are equal: higher derivatives in all orders of modes") {
