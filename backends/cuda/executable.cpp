@@ -115,12 +115,13 @@ bool synchronous() {
 
 std::int64_t blocks_for(const GpuSchedule& s, const GpuDevice& d) {
   // Each block has scratch memory of its own: no more of them than run at once.
-  const std::int64_t each =
-      s.workspace ? std::max(1, kThreadsPerMultiprocessor / s.threads) : kBlocksPerMultiprocessor * std::max(1, 256 / s.threads);
+  const std::int64_t each = s.workspace && !s.common_scratch ? std::max(1, kThreadsPerMultiprocessor / s.threads)
+                                                             : kBlocksPerMultiprocessor * std::max(1, 256 / s.threads);
   return std::max<std::int64_t>(1, std::min(s.blocks(), d.multiprocessors() * each));
 }
 std::int64_t workspace_for(const GpuSchedule& s, const GpuDevice& d) {
   if (!s.workspace) return 0;
+  if (s.common_scratch) return s.scratch;
   return (s.scratch + 255) / 256 * 256 * (blocks_for(s, d) * s.threads / s.team);
 }
 

@@ -61,6 +61,7 @@ Jaxpr expansion_of(const Eqn& e, std::span<const Aval> in, FunctionRef<std::vect
 std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in) {
   if (std::any_of(in.begin(), in.end(), is_empty)) return {};
   if (e.op->kind == Kind::convolution) return expand_convolution(e, in, most_window_bytes());
+  if (e.op->kind == Kind::dot) return expand_unaligned_matmul(e, in);
   GpuExpansionRules::Function* const rule = find_rule<GpuExpansionRules>(*e.op);
   return rule ? rule(e, in) : std::nullopt;
 }

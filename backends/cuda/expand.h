@@ -37,6 +37,8 @@ std::vector<Array> top_k_by_rounds(const TopKLargest::Params& p, const Array& x)
 /// partly, nor for few updates.
 bool has_scatter_of_last_updates(const Scatter::Params& p, std::span<const Aval> in);
 Array scatter_of_last_updates(const Scatter::Params& p, const Array& operand, const Array& indices, const Array& updates);
+/// Matmuls of 16-bit floats with rows that begin at any element, as those of rows that begin at whole vectors. Nothing for small ones.
+std::optional<Jaxpr> expand_unaligned_matmul(const Eqn& e, std::span<const Aval> in);
 /// Whether the lengths have small prime factors only.
 bool has_fft_by_matmuls(const FftParams& p);
 /// The mixed-radix algorithm, each step a matmul with a small matrix of roots of one (Cooley and Tukey 1965).

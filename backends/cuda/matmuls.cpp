@@ -210,6 +210,10 @@ class LtMatmul final : public GpuMatmul {
     const std::uint64_t bytes = kWorkspaceBytes;
     const char* call = "cublasLtMatmulPreferenceSetAttribute";
     int status = l.cublasLtMatmulPreferenceSetAttribute(preference, lt::kMaxWorkspace, &bytes, sizeof bytes);
+    // Parts of the contracting dimension that are summed apart stay float32 until the sum is complete.
+    if (status == 0 && p_.out_dtype.itemsize() < 4)
+      status =
+          l.cublasLtMatmulPreferenceSetAttribute(preference, lt::kReductionSchemes, &lt::kReducedAsComputed, sizeof lt::kReducedAsComputed);
     for (int side = lt::kMinAlignmentA; status == 0 && side < lt::kMinAlignmentA + 4; ++side)
       status = l.cublasLtMatmulPreferenceSetAttribute(preference, side, &alignment, sizeof alignment);
     int found = 0;
@@ -236,7 +240,7 @@ class LtMatmul final : public GpuMatmul {
     const auto bytes_of = [](const lt::Algorithm& a) { return std::string(reinterpret_cast<const char*>(&a), sizeof a); };
     std::string best;
     try {
-      best = CodeCache::of_process().get({"cublaslt algorithm 1", std::to_string(driver().version), matmuls_version(), question},
+      best = CodeCache::of_process().get({"cublaslt algorithm 2", std::to_string(driver().version), matmuls_version(), question},
                                          [&] { return bytes_of(proposed[timed(proposed)]); });
     } catch (const NoMemory&) {
     }

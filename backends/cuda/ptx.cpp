@@ -5,8 +5,10 @@
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Config/llvm-config.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -100,6 +102,23 @@ void link_libdevice(llvm::Module& module) {
   module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", std::uint32_t{0});
 }
 
+/// max(min(a, b), 0) as min(max(a, 0), max(b, 0)). ptxas 12.8 and 13.0 compute the former and its comparison with b by one instruction of
+/// sm_90, VIMNMX.RELU, and take the wrong predicate of it: for a = 0 and b = 2, the result 0 is said to be equal to 2.
+void reorder_clamps(llvm::Module& module) {
+  using namespace llvm::PatternMatch;
+  for (llvm::Function& function : module)
+    for (llvm::BasicBlock& block : function)
+      for (llvm::Instruction& i : llvm::make_early_inc_range(block)) {
+        llvm::Value *a = nullptr, *b = nullptr;
+        if (!match(&i, m_c_SMax(m_SMin(m_Value(a), m_Value(b)), m_Zero()))) continue;
+        llvm::IRBuilder<> ir(&i);
+        llvm::Value* zero = llvm::Constant::getNullValue(i.getType());
+        const auto clamped = [&](llvm::Value* v) { return ir.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, zero); };
+        i.replaceAllUsesWith(ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, clamped(a), clamped(b)));
+        i.eraseFromParent();
+      }
+}
+
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -116,6 +135,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::cantFail(builder.parsePassPipeline(
       passes, "always-inline,function(scalarizer,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce"));
   passes.run(module, modules);
+  reorder_clamps(module);
 }
 
 /// Kernels that read or write slices of a scan which do not all begin at whole vectors.

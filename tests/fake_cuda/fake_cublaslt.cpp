@@ -27,6 +27,7 @@ struct FakeLayout {
 };
 struct FakePreference {
   std::uint64_t workspace = 0;
+  std::uint32_t reductions = 7;                       // all schemes
   std::uint32_t alignment[4] = {256, 256, 256, 256};  // of a, b, c and d
 };
 int live = 0, last_compute = 0, last_epilogue = 0, last_candidate = 0;
@@ -143,6 +144,7 @@ int cublasLtMatmulPreferenceSetAttribute(lt::Preference p, int what, const void*
   ENTER(cublasLtMatmulPreferenceSetAttribute)
   FakePreference& f = *reinterpret_cast<FakePreference*>(p);
   if (what == lt::kMaxWorkspace && n == sizeof f.workspace) return std::memcpy(&f.workspace, v, n), 0;
+  if (what == lt::kReductionSchemes && n == sizeof(std::uint32_t)) return std::memcpy(&f.reductions, v, n), 0;
   if (what < lt::kMinAlignmentA || what >= lt::kMinAlignmentA + 4 || n != sizeof(std::uint32_t)) return 7;
   return std::memcpy(&f.alignment[what - lt::kMinAlignmentA], v, n), 0;
 }

@@ -2,6 +2,9 @@
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
+#include <set>
+#include <sstream>
+
 #include "tests/ops/checks.h"
 #include "tests/ops/program_checks.h"
 #include "weft/backends/cuda/ptx.h"
@@ -92,7 +95,82 @@ TEST_CASE("gpu schedules: rows that are read, folded and written by one team") {
        {noise({60, 768}, 1), noise({768}, 2), noise({768}, 3)}, 1e-4);
 }
 
+TEST_CASE("gpu schedules: rows are read by vectors where they begin at whole ones") {
+  const auto softmax_rows = [](Xs x) { return nn::softmax(x[0]); };
+  const auto ptx_of = [](auto f, const std::vector<Array>& args) {
+    return detail::ptx_text(make_jaxpr([&](const std::vector<Array>& xs) { return f(xs); })(args), {}, {}, "");
+  };
+  for (const DType t : {float32, bfloat16, float16, float64}) {
+    const double tolerance = 4 * epsilon(t) + 1e-5;
+    for (const std::int64_t n : {256, 2048, 2052, 4099}) {
+      same(softmax_rows, {noise({9, n}, 1, t)}, tolerance);
+      same([](Xs x) { return sum(convert(x[0], float32) * x[1], 1); }, {noise({9, n}, 1, t), noise({n}, 2)}, 1e-4);
+      same([](Xs x) { return max(x[0]); }, {noise({30, n}, 1, t)});
+    }
+    CHECK(ptx_of(softmax_rows, {noise({9, 2048}, 1, t)}).find(t == float64 ? ".v2" : ".v4") != std::string::npos);
+  }
+  for (const DType t : {int8, bool_, int64})
+    same([](Xs x) { return sum(convert(x[0], int32), 1) + convert(any(x[0] > x[1], 1), int32); },
+         {noise({9, 2048}, 1, t), noise({1, 2048}, 2, t)});
+  // What is summed lies side by side, so that neighbouring threads take neighbouring elements, however many rows there are.
+  const auto rows = [](Xs x) { return sum(x[0], 1); };
+  CHECK(ptx_of(rows, {Array(ShapeDtypeStruct{{16384, 4096}, float32})}).find("ld.global.nc.v4.f32") != std::string::npos);
+  const auto total = [](Xs x) { return sum(x[0]); };
+  CHECK(ptx_of(total, {Array(ShapeDtypeStruct{{1 << 26}, float32})}).find("ld.global.nc.v4.f32") != std::string::npos);
+}
+
+TEST_CASE("gpu schedules: sums over one point with scratch memory are launches of their own, of many blocks") {
+  const auto layer_norm = [](const Array& x, const Array& scale, const Array& shift) {
+    const Array d = x - mean(x, -1, {.keepdims = true});
+    return d * rsqrt(mean(square(d), -1, {.keepdims = true}) + 1e-5f) * scale + shift;
+  };
+  const auto gradients = [&](Xs x) {
+    const auto loss = [&](const Array& a, const Array& b, const Array& c) { return sum(square(tanh(layer_norm(a, b, c)))); };
+    const auto [a, b, c] = grad<0, 1, 2>(loss)(x[0], x[1], x[2]);
+    return a + b + c;
+  };
+  const std::vector<Array> args{noise({8, 64, 128}, 1), noise({128}, 2), noise({128}, 3)};
+  same(gradients, args, 1e-4);
+  const auto attention = [](Xs x) {
+    const auto f = [&](const Array& q) {
+      const Array scores = einsum("bhid,bhjd->bhij", q, x[1]) / 5.f;
+      return sum(square(einsum("bhij,bhjd->bhid", nn::softmax(scores), x[2])));
+    };
+    return grad(f)(x[0]);
+  };
+  same(attention, {noise({8, 4, 64, 32}, 1), noise({8, 4, 64, 32}, 2), noise({8, 4, 64, 32}, 3)}, 1e-4);
+  // Few columns of many elements.
+  same([](Xs x) { return sum(x[0] * x[1], 0); }, {noise({4000, 96}, 1), noise({4000, 96}, 2)}, 1e-4);
+}
+
+TEST_CASE("gpu schedules: clamps are written so that ptxas compares them rightly") {
+  const auto place = [](Xs x) { return where(arange(3) == clip(x[0], 0, 2), 1.f, 0.f); };
+  const auto negative = [](Xs x) { return maximum(minimum(x[0], x[1]), 0) == x[1]; };
+  for (const int i : {-5, 0, 1, 2, 9}) {
+    same(place, {array(i)});
+    for (const int n : {-1, 0, 2}) same(negative, {array(i), array(n)});
+  }
+  const std::vector<Array> args{array(1), array(2)};
+  for (const Jaxpr& j : {make_jaxpr([&](const std::vector<Array>& xs) { return place(xs); })(args),
+                         make_jaxpr([&](const std::vector<Array>& xs) { return negative(xs); })(args)}) {
+    const std::string code = detail::ptx_text(j, {}, {}, "");
+    std::set<std::string> minima;
+    for (const auto& [instruction, at] : {std::pair("min.s32", 0), std::pair("max.s32", 1)})
+      for (std::size_t i = code.find(instruction); i != std::string::npos; i = code.find(instruction, i + 1)) {
+        std::istringstream words(code.substr(i + 7, code.find(';', i) - i - 7));
+        std::string out, a, b;
+        std::getline(words >> std::ws, out, ',') && std::getline(words >> std::ws, a, ',') && std::getline(words >> std::ws, b);
+        if (at == 0)
+          minima.insert(out);
+        else
+          CHECK_MESSAGE(!(b == "0" && minima.count(a) > 0), code);
+      }
+    CHECK(!minima.empty());
+  }
+}
+
 TEST_CASE("gpu schedules: running folds") {
+  same([](Xs x) { return cumsum(x[0], 1); }, {noise({9000, 65}, 1)}, 1e-4);
   for (const int n : {3, 100, 1000, 20000}) {
     same([](Xs x) { return cumsum(abs(x[0])); }, {noise({n}, 1)}, 1e-4);
     same([](Xs x) { return cummax(x[0], 1); }, {noise({5, n}, 1)});

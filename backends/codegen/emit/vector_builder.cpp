@@ -2,6 +2,7 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
@@ -363,6 +364,7 @@ Value* VectorBuilder::bfloat_to_float(Value* v) {
 }
 
 Value* VectorBuilder::float_to_bfloat(Value* v) {
+  if (features_.bfloat_rounding) return rounded_by_nvidia(v);
   Value* bits = ir_.CreateBitCast(v, with_lanes(ir_.getInt32Ty(), v));
   const auto plus = [&](std::uint64_t n) { return ir_.CreateAdd(bits, same(bits, n)); };
   // To even at bit 16. Two sums and a selection: without shifts, of which vectors have fewer units than of sums.
@@ -371,6 +373,22 @@ Value* VectorBuilder::float_to_bfloat(Value* v) {
   Value* quiet = ir_.CreateOr(bits, same(bits, std::uint64_t{0x400000}));
   Value* whole = ir_.CreateSelect(ir_.CreateFCmpUNO(v, v), quiet, rounded);
   return ir_.CreateTrunc(ir_.CreateLShr(whole, same(whole, std::uint64_t{16})), with_lanes(ir_.getInt16Ty(), v));
+}
+
+/// By the instructions of sm_80 and later, one for two lanes.
+Value* VectorBuilder::rounded_by_nvidia(Value* v) {
+  const int lanes = lanes_of(v);
+  if (lanes == 1) return ir_.CreateBitCast(ir_.CreateIntrinsic(llvm::Intrinsic::nvvm_f2bf16_rn, {}, {v}), ir_.getInt16Ty());
+  Value* out = llvm::PoisonValue::get(with_lanes(ir_.getInt16Ty(), v));
+  llvm::Type* two = llvm::FixedVectorType::get(ir_.getInt16Ty(), 2);
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(lanes); i += 2) {
+    // The first operand becomes the upper half.
+    Value* pair =
+        ir_.CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {}, {ir_.CreateExtractElement(v, i + 1), ir_.CreateExtractElement(v, i)});
+    pair = ir_.CreateBitCast(pair, two);
+    for (std::uint64_t k = 0; k < 2; ++k) out = ir_.CreateInsertElement(out, ir_.CreateExtractElement(pair, k), i + k);
+  }
+  return out;
 }
 
 /// The float32 towards zero, its last bit set where that isn't exact: rounding it again gives what rounding the float64 at once would.

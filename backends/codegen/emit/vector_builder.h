@@ -16,8 +16,9 @@ struct VectorFeatures {
   bool masked_memory = false;     ///< masked loads and stores of all element sizes
   bool half_conversions = false;  ///< float16 <-> float32
   bool fma = false;
-  bool word_products = false;  ///< upper halves of products of 16-bit integers (x86)
-  bool lookups = false;        ///< registers of sixteen float32, and lookups in them (AVX-512)
+  bool word_products = false;    ///< upper halves of products of 16-bit integers (x86)
+  bool lookups = false;          ///< registers of sixteen float32, and lookups in them (AVX-512)
+  bool bfloat_rounding = false;  ///< float32 -> bfloat16 (NVIDIA, sm_80 or newer)
   /// Code for a GPU, or for the host that emulates it in a test: no calls of the host's libraries, and plain integer division.
   enum class Gpu { none, nvidia, emulated } gpu = Gpu::none;
 };
@@ -70,6 +71,7 @@ class VectorBuilder final : public KernelBuilder {
   llvm::Value* float_to_half(llvm::Value* v);
   llvm::Value* bfloat_to_float(llvm::Value* v);
   llvm::Value* float_to_bfloat(llvm::Value* v);
+  llvm::Value* rounded_by_nvidia(llvm::Value* v);
   llvm::Value* double_to_odd_float(llvm::Value* v);
   // gpu_math.cpp
   V gpu_call_where(V condition, MathFunction f, std::span<const V> operands, V fast);

@@ -18,6 +18,7 @@ VectorFeatures gpu_features(const GpuTarget& t) {
   f.half_conversions = true;
   f.fma = true;
   f.gpu = t.emulated ? VectorFeatures::Gpu::emulated : VectorFeatures::Gpu::nvidia;
+  f.bfloat_rounding = !t.emulated && t.architecture >= 80;
   return f;
 }
 std::uint64_t mask_of(std::span<const int> dims) {
@@ -40,6 +41,7 @@ GpuEmitter::GpuEmitter(llvm::Module& module, const GpuLaunch& launch, const GpuT
   for (std::int64_t d : k_.dag.dims) all *= static_cast<double>(d);
   wide_ = all > 1e9;
   for (const KernelArg& a : k_.args) wide_ |= a.elements >= 0x40000000;
+  if (s_.lanes > 1) lanes_ = s_.lanes, lane_dim_ = s_.points.back();
   pinned_.resize(k_.dag.nodes.size());
   reads_written_.resize(k_.dag.nodes.size());
   for (std::size_t n = 0; n < k_.dag.nodes.size(); ++n) {
@@ -121,7 +123,9 @@ void GpuEmitter::prologue(const std::vector<char>& aliased) {
 
   std::size_t next = 0;
   Value* place = nullptr;
-  if (s_.workspace)
+  if (s_.common_scratch)
+    place = given.back();
+  else if (s_.workspace)
     place = ir_.CreateGEP(ir_.getInt8Ty(), given.back(),
                           ir_.CreateMul(ir_.CreateZExt(team_, ir_.getInt64Ty()), ir_.getInt64(static_cast<std::uint64_t>(s_.scratch))));
   std::int64_t offset = 0;
@@ -281,13 +285,21 @@ void GpuEmitter::distributed(std::size_t n) {
     store_all(n, false, first());
     return;
   }
-  loop(mask_of(g.distributed), ir_.CreateZExtOrTrunc(rank_, index_type()), number(size(g.distributed)), number(s_.team), {},
+  const auto vectors = along(g.distributed, g.lanes);
+  loop(mask_of(g.distributed), ir_.CreateZExtOrTrunc(rank_, index_type()), number(size(g.distributed) / g.lanes), number(s_.team), {},
        [&](Value* at, Values v) {
-         decode(g.distributed, at, 1);
+         decode(g.distributed, at, g.lanes);
          if (has_reductions) folds(n);
          store_all(n, false, exists_);
          return v;
        });
+}
+
+/// Until what is returned goes, the last of the loops is emitted with vectors of so many lanes.
+std::shared_ptr<void> GpuEmitter::along(std::span<const int> dims, int lanes) {
+  if (lanes == 1) return nullptr;
+  lanes_ = lanes, lane_dim_ = dims.back();
+  return {this, [](GpuEmitter* e) { e->lanes_ = 1, e->lane_dim_ = -1; }};
 }
 
 /// A loop within the point, whose carried values are registers.
@@ -357,9 +369,10 @@ void GpuEmitter::set_local(int local, Value* v) {
 void GpuEmitter::folds(std::size_t n) {
   const Nest& t = k_.nests[n];
   const bool across = s_.nests[n].reduces_across;
+  const int lanes = across ? s_.nests[n].lanes : 1;
   Values carried;
   for (const Reduction& r : t.reductions) {
-    carried.push_back(reduction_identity(builder_, r));
+    carried.push_back(builder_.splat(reduction_identity(builder_, r), lanes));
     if (width(r) == 2) carried.push_back(llvm::Constant::getNullValue(builder_.type(k_.dag[r.position].dtype)));
   }
   const auto body = [&](Values acc) {
@@ -378,11 +391,16 @@ void GpuEmitter::folds(std::size_t n) {
     carried = body(std::move(carried));
   } else {
     Value* low = across ? ir_.CreateZExtOrTrunc(rank_, index_type()) : number(0);
-    carried = loop(mask_of(t.reduce), low, steps_of(t), number(across ? s_.team : 1), std::move(carried), [&](Value* at, Values acc) {
-      decode(t.reduce, at, 1);
+    // The vectors of a nest without loops over points in it are along its reducing loops.
+    const auto vectors = along(t.reduce, lanes);
+    Value* steps = lanes > 1 ? number(size(t.reduce) / lanes) : steps_of(t);
+    carried = loop(mask_of(t.reduce), low, steps, number(across ? s_.team : 1), std::move(carried), [&](Value* at, Values acc) {
+      decode(t.reduce, at, lanes);
       return body(std::move(acc));
     });
   }
+  if (lanes > 1)
+    for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = combine_lanes(t.reductions[i], carried[i]);
   std::size_t next = 0;
   for (const Reduction& r : t.reductions) {
     Values v(carried.begin() + static_cast<std::ptrdiff_t>(next), carried.begin() + static_cast<std::ptrdiff_t>(next + width(r)));
@@ -495,6 +513,15 @@ GpuEmitter::Values GpuEmitter::combine_team(const Reduction& r, Values v) {
   return v;
 }
 
+/// The lanes of a vector of partial results as one: the second half with the first, and so on.
+Value* GpuEmitter::combine_lanes(const Reduction& r, Value* v) {
+  Values parts;
+  for (int i = 0; i < VectorBuilder::lanes_of(v); ++i) parts.push_back(ir_.CreateExtractElement(v, static_cast<std::uint64_t>(i)));
+  for (std::size_t half = parts.size() / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) parts[i] = combine(builder_, r, parts[i], parts[i + half]);
+  return parts[0];
+}
+
 GpuEmitter::Values GpuEmitter::combine_all(const Reduction& r, const Values& a, const Values& b, bool ties) {
   if (width(r) == 1) return {combine(builder_, r, a[0], b[0])};
   Value *value = a[0], *position = a[1];
@@ -508,9 +535,11 @@ GpuEmitter::Values GpuEmitter::accumulate(const Reduction& r, const Values& a) {
     return combine_all(r, a, {get(r.value), get(r.position)}, false);
   }
   const Node& n = k_.dag[r.value];
+  const int lanes = VectorBuilder::lanes_of(a[0]);
+  const auto value_of = [&](NodeId node) { return builder_.splat(get(node), lanes); };
   if (r.combiner == Combiner::sum && r.dtype.is_floating() && n.kind == NodeKind::op && n.op == ScalarOp::mul)
-    return {ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a[0]->getType()}, {get(n.operands[0]), get(n.operands[1]), a[0]})};
-  return {combine(builder_, r, a[0], get(r.value))};
+    return {ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a[0]->getType()}, {value_of(n.operands[0]), value_of(n.operands[1]), a[0]})};
+  return {combine(builder_, r, a[0], value_of(r.value))};
 }
 
 void emit_gpu_kernel(llvm::Module& module, const GpuLaunch& launch, const GpuTarget& target, const std::vector<char>& aliased,

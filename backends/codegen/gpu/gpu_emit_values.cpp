@@ -74,11 +74,11 @@ Value* GpuEmitter::affine(NodeId n) {
       scalar = ir_.CreateAdd(scalar, scaled(v, t.coef));
     if (t.atom >= 0 && varies(std::uint64_t{1} << t.atom)) {
       std::vector<llvm::Constant*> lanes;
-      for (int i = 0; i < s_.lanes; ++i) lanes.push_back(llvm::cast<llvm::Constant>(number(i * t.coef)));
+      for (int i = 0; i < lanes_; ++i) lanes.push_back(llvm::cast<llvm::Constant>(number(i * t.coef)));
       add_vector(llvm::ConstantVector::get(lanes));
     }
   }
-  return vector ? ir_.CreateAdd(builder_.splat(scalar, s_.lanes), vector) : scalar;
+  return vector ? ir_.CreateAdd(builder_.splat(scalar, lanes_), vector) : scalar;
 }
 
 /// The position of the first lane, where lanes are side by side.
@@ -112,18 +112,18 @@ Value* GpuEmitter::load(NodeId id) {
   const bool vector = varies(k_.dag[position].dims) || (guard && VectorBuilder::lanes_of(guard) > 1);
   if (!vector) return builder_.from_memory(one(get(position), guard), n.dtype);
 
-  const auto lanes = static_cast<unsigned>(s_.lanes);
+  const auto lanes = static_cast<unsigned>(lanes_);
   const Affine& f = k_.dag.affine(position);
   std::int64_t stride = 0;
-  bool together = !guard && k_.dag.stride(position, s_.points.back(), stride) && stride == 1 && f.constant % s_.lanes == 0;
-  for (const AffineTerm& t : f.terms) together &= t.atom == s_.points.back() || t.coef % s_.lanes == 0;
+  bool together = !guard && k_.dag.stride(position, lane_dim_, stride) && stride == 1 && f.constant % lanes_ == 0;
+  for (const AffineTerm& t : f.terms) together &= t.atom == lane_dim_ || t.coef % lanes_ == 0;
   llvm::Type* type = llvm::FixedVectorType::get(element, lanes);
   if (together) {
     const auto bytes = static_cast<std::uint64_t>(n.dtype.itemsize()) * lanes;
     return builder_.from_memory(ir_.CreateAlignedLoad(type, address(arg, first_lane(position)), llvm::Align(bytes)), n.dtype);
   }
-  Value* at = builder_.splat(get(position), s_.lanes);
-  if (guard) guard = builder_.splat(guard, s_.lanes);
+  Value* at = builder_.splat(get(position), lanes_);
+  if (guard) guard = builder_.splat(guard, lanes_);
   Value* v = llvm::PoisonValue::get(type);
   for (unsigned i = 0; i < lanes; ++i)
     v = ir_.CreateInsertElement(
@@ -135,9 +135,9 @@ Value* GpuEmitter::load(NodeId id) {
 void GpuEmitter::store(const Store& s, Value* v) {
   const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
   v = builder_.to_memory(v, info.dtype);
-  if (s_.lanes > 1) {
-    v = builder_.splat(v, s_.lanes);
-    const auto bytes = static_cast<std::uint64_t>(info.dtype.itemsize() * s_.lanes);
+  if (lanes_ > 1) {
+    v = builder_.splat(v, lanes_);
+    const auto bytes = static_cast<std::uint64_t>(info.dtype.itemsize() * lanes_);
     ir_.CreateAlignedStore(v, address(s.arg, first_lane(s.position)), llvm::Align(bytes));
     return;
   }

@@ -4,6 +4,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <unordered_map>
 
 #include "weft/backends/codegen/emit/reduce_values.h"
@@ -41,11 +42,13 @@ class GpuEmitter {
   void scan(std::size_t number);
   Values loop(std::uint64_t dims, Value* low, Value* high, Value* step, Values carried, const std::function<Values(Value*, Values)>& body);
   Values when(Value* condition, Values carried, const Body& body);
+  [[nodiscard]] std::shared_ptr<void> along(std::span<const int> dims, int lanes);
   void decode(std::span<const int> dims, Value* number, std::int64_t lanes);
   Value* steps_of(const Nest& t);
   std::int64_t size(std::span<const int> dims) const;
   void sync_team();
 
+  Value* combine_lanes(const Reduction& r, Value* v);
   Values combine_all(const Reduction& r, const Values& a, const Values& b, bool ties);
   Values accumulate(const Reduction& r, const Values& a);
   Values combine_team(const Reduction& r, Values v);
@@ -70,7 +73,7 @@ class GpuEmitter {
   void store_atomic(const Store& s);
   void exchange_atomic(ScalarOp op, DType t, Value* where, Value* v);
   int level_of(NodeId n) const;
-  bool varies(std::uint64_t dims) const { return s_.lanes > 1 && (dims >> s_.points.back() & 1); }
+  bool varies(std::uint64_t dims) const { return lane_dim_ >= 0 && (dims >> lane_dim_ & 1); }
   llvm::Type* index_type() { return wide_ ? ir_.getInt64Ty() : ir_.getInt32Ty(); }
   Value* number(std::int64_t v) { return llvm::ConstantInt::get(index_type(), static_cast<std::uint64_t>(v), true); }
   Value* i32(std::int64_t v) { return ir_.getInt32(static_cast<std::uint32_t>(v)); }
@@ -93,6 +96,8 @@ class GpuEmitter {
   std::size_t nest_level_ = 0;  // values that are pinned are not computed outside of it
   bool keep_inside_ = false;    // loads of memory that changes from one iteration to the next stay in their loop
   bool wide_ = false;
+  int lanes_ = 1;            ///< of the vectors that are emitted
+  int lane_dim_ = -1;        ///< the loop along which they lie; -1: there are none
   Value* rank_ = nullptr;    // the thread's number in its team
   Value* lane_ = nullptr;    // and in its warp
   Value* warp_ = nullptr;    // and the warp's in its block

@@ -11,14 +11,18 @@ namespace {
 
 constexpr std::int64_t kManyPoints = 1 << 15;     // this many threads keep a device busy
 constexpr std::int64_t kFewPoints = 512;          // this few teams do not
+constexpr std::int64_t kManyColumns = 1 << 13;    // fewer leave multiprocessors with one block, which should then be large
+constexpr std::int64_t kManySteps = 1 << 11;      // of a sum along columns
 constexpr std::int64_t kSharedBytes = 40 * 1024;  // scratch in a block's shared memory, besides the memory of reductions
+constexpr std::int64_t kShortSum = 128;           // steps of a sum that one thread computes
 constexpr std::int64_t kLocalBytes = 512;         // of scratch in a thread's own memory
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kFarBytes = 32;  // between elements of different pieces of memory that is read at once
 
 class GpuScheduler {
  public:
-  GpuScheduler(const Kernel& k, bool aligned) : k_(k), live_(live_nodes(k)), aligned_(aligned) {
+  GpuScheduler(const Kernel& k, bool aligned, bool common_scratch) : k_(k), live_(live_nodes(k)), aligned_(aligned) {
+    s_.common_scratch = common_scratch;
     for (const KernelArg& a : k.args)
       if (a.scratch) scratch_ += (a.elements * a.dtype.itemsize() + 15) / 16 * 16;
   }
@@ -27,6 +31,7 @@ class GpuScheduler {
     s_.nests.resize(k_.nests.size());
     s_.points = k_.outer;
     s_.scratch = scratch_;
+    if (s_.common_scratch) s_.workspace = true, scratch_ = 0;
     if (k_.nests.size() == 1 && scratch_ == 0)
       single();
     else
@@ -78,10 +83,14 @@ class GpuScheduler {
     });
   }
 
-  /// Bytes accessed with unit stride along the loop.
+  /// Bytes accessed with unit stride along the loop. What is the same in all steps of the reducing loops is accessed once.
   double contiguous(int dim) const {
     double bytes = 0;
+    std::uint64_t reducing = 0;
+    for (int d : k_.nests[0].reduce) reducing |= std::uint64_t{1} << d;
+    const auto steps = static_cast<double>(size(k_.nests[0].reduce));
     const auto look = [&](NodeId position, int arg, double weight) {
+      if (!(k_.dag[position].dims & reducing)) weight /= steps;
       std::int64_t s = 0;
       if (k_.dag.stride(position, dim, s) && s != 0 && std::abs(s) <= 2)
         bytes += weight * k_.args[static_cast<std::size_t>(arg)].dtype.itemsize() / static_cast<double>(std::abs(s));
@@ -133,14 +142,14 @@ class GpuScheduler {
     const bool along_steps = !s_.points.empty() && contiguous(t.reduce.back()) > contiguous(s_.points.back());
     if (steps < 32 || (points >= kManyPoints && !along_steps)) return;
     if (running(t)) {
-      if (points >= kManyPoints / 4) return;
+      if (points >= kManyPoints / 4 && !along_steps) return;
       across(steps);
       return;
     }
     if (!s_.points.empty() && !along_steps && size(s_.points.back()) >= 32) {
       // A block takes 32 neighbouring points; its warps share the steps.
       s_.columns = true;
-      s_.threads = steps >= 256 ? 512 : 256;
+      s_.threads = steps >= kManySteps && points < kManyColumns ? 1024 : steps >= 256 ? 512 : 256;
       s_.team = s_.threads / 32;
       nest.reduces_across = true;
       return;
@@ -202,8 +211,64 @@ class GpuScheduler {
   }
 
   void across(std::int64_t steps) {
+    const Nest& t = k_.nests[0];
     s_.nests[0].reduces_across = true;
-    team_for(steps, size(s_.points));
+    const int lanes = running(t) ? 1 : lanes_along(t, k_, t.reduce);
+    team_for(steps / lanes, size(s_.points));
+    s_.nests[0].lanes = fitting(lanes, steps);
+  }
+
+  /// As many lanes as leave each thread of a team something to do.
+  int fitting(int lanes, std::int64_t steps) const {
+    while (lanes > 1 && steps / lanes < s_.team) lanes /= 2;
+    return lanes;
+  }
+
+  /// The lanes of vectors along the last of these loops, which a team's threads share: all that is accessed along it is side by side and
+  /// aligned. `k`: the kernel with this nest alone.
+  int lanes_along(const Nest& t, const Kernel& k, const std::vector<int>& dims) const {
+    if (dims.empty() || !aligned_ || !t.repeats.empty()) return 1;
+    for (const Reduction& r : t.reductions)
+      if (r.running || r.kind != Reduction::Kind::reduce) return 1;
+    for (int d : dims)
+      if (k.limits[static_cast<std::size_t>(d)].outer >= 0 || k.sequential >> d & 1) return 1;
+    const int dim = dims.back();
+    struct Access {
+      NodeId position, guard;
+      int arg;
+    };
+    std::vector<Access> accesses;
+    for (const Store& s : t.stores) {
+      if (s.in_reduction) return 1;
+      accesses.push_back({s.position, s.guard, s.arg});
+    }
+    const std::vector<char> live = live_nodes(k);
+    int work = 0;
+    for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
+      if (!live[n]) continue;
+      const Node& node = k.dag.nodes[n];
+      work += node.kind == NodeKind::math ? 20 : 1;
+      if (node.kind == NodeKind::load) accesses.push_back({node.operands[0], node.operands[1], static_cast<int>(node.integer)});
+    }
+    const auto varies = [&](NodeId n) { return n >= 0 && (k.dag[n].dims >> dim & 1); };
+    std::int64_t lanes = work > 400 ? 2 : 8;
+    bool any = false;
+    for (const Access& a : accesses) {
+      if (varies(a.guard)) return 1;
+      if (!varies(a.position)) continue;
+      const KernelArg& arg = k.args[static_cast<std::size_t>(a.arg)];
+      std::int64_t stride = 0;
+      if (!k.dag.stride(a.position, dim, stride) || stride != 1) return 1;
+      lanes = std::min(lanes, kVectorBytes / arg.dtype.itemsize());
+      const Affine& f = k.dag.affine(a.position);
+      const auto fits = [&](std::int64_t n) { return n % lanes == 0; };
+      while (lanes > 1 &&
+             !(fits(size(dim)) && fits(f.constant) && (!arg.scratch || fits(arg.elements)) &&
+               std::all_of(f.terms.begin(), f.terms.end(), [&](const AffineTerm& x) { return x.atom == dim || fits(x.coef); })))
+        lanes /= 2;
+      any = true;
+    }
+    return any ? static_cast<int>(std::max<std::int64_t>(lanes, 1)) : 1;
   }
 
   void team_for(std::int64_t steps, std::int64_t points) {
@@ -221,11 +286,15 @@ class GpuScheduler {
   /// Several nests at each point.
   void several() {
     const std::int64_t points = size(s_.points);
-    std::int64_t most = 1;
-    for (const Nest& t : k_.nests) most = std::max(most, size(t.parallel) * size(t.reduce));
+    // A team of one warp takes the loops over points in nests whose sums are short; barriers of a block would cost more than they save.
+    std::int64_t most = 1, wide = 1;
+    for (const Nest& t : k_.nests) {
+      most = std::max(most, size(t.parallel) * size(t.reduce));
+      wide = std::max(wide, size(t.parallel) >= 32 && size(t.reduce) <= kShortSum ? size(t.parallel) : size(t.parallel) * size(t.reduce));
+    }
     const bool alone = (most <= 16 || (most <= 64 && points >= kManyPoints)) && scratch_ <= kLocalBytes;
     if (!alone) {
-      team_for(most, points);
+      team_for(wide, points);
       std::int64_t blocks_scratch = scratch_ * (s_.threads / s_.team);
       if (blocks_scratch > kSharedBytes) {
         s_.threads = std::max(s_.team, 32);
@@ -249,6 +318,16 @@ class GpuScheduler {
       nest.in_order.insert(nest.in_order.end(), nest.distributed.begin(), nest.distributed.end());
       nest.distributed.clear();
       nest.reduces_across = true;
+    }
+    for (std::size_t n = 0; n < k_.nests.size() && !alone; ++n) {
+      const Nest& t = k_.nests[n];
+      GpuNestSchedule& nest = s_.nests[n];
+      const bool only_writes = t.reduce.empty() && t.reductions.empty();
+      if (nest.reduces_across ? t.reduce.empty() : !only_writes) continue;
+      Kernel one = k_;
+      one.nests = {t};
+      const std::vector<int>& dims = nest.reduces_across ? t.reduce : nest.distributed;
+      nest.lanes = fitting(lanes_along(t, one, dims), size(dims));
     }
   }
 
@@ -375,7 +454,9 @@ std::vector<GpuLaunch> gpu_launches(const Kernel& k, bool aligned) {
   for (const Nest& t : k.nests) large |= size(t.parallel) * size(t.reduce) > 4096;
   const bool scratch = std::any_of(k.args.begin(), k.args.end(), [](const KernelArg& a) { return a.scratch; });
   std::vector<GpuLaunch> out;
-  if (k.nests.size() > 1 && large && !scratch && size(k.outer) < kFewPoints && !shares_locals(k)) {
+  const bool common_scratch = scratch && size(k.outer) == 1;
+  const bool apart = k.nests.size() > 1 && large && (!scratch || common_scratch) && size(k.outer) < kFewPoints && !shares_locals(k);
+  if (apart) {
     for (const Nest& t : k.nests) {
       GpuLaunch one{k, {}};
       one.kernel.nests = {t};
@@ -385,7 +466,7 @@ std::vector<GpuLaunch> gpu_launches(const Kernel& k, bool aligned) {
   } else {
     out.push_back({k, {}});
   }
-  for (GpuLaunch& l : out) l.schedule = GpuScheduler(l.kernel, aligned).run();
+  for (GpuLaunch& l : out) l.schedule = GpuScheduler(l.kernel, aligned, apart && common_scratch).run();
   return out;
 }
 

@@ -11,7 +11,10 @@ namespace weft::detail {
 struct GpuNestSchedule {
   std::vector<int> in_order;     ///< loops that every thread of the team runs, slowest first
   std::vector<int> distributed;  ///< loops whose iterations are distributed to the team's threads, the last one fastest
-  bool reduces_across = false;   ///< the reducing loops are distributed too: partial results are combined across the team
+  /// Consecutive iterations of the last distributed loop (of the reducing loops, where those are distributed) that one thread takes at
+  /// once.
+  int lanes = 1;
+  bool reduces_across = false;  ///< the reducing loops are distributed too: partial results are combined across the team
 };
 
 struct GpuSchedule {
@@ -32,6 +35,8 @@ struct GpuSchedule {
   std::int64_t scratch = 0;  ///< bytes of one team's scratch
   /// Scratch is in memory of the device that the launch is given, `scratch` bytes for each team that runs.
   bool workspace = false;
+  /// The kernel has one point, and its nests are launches of their own: the scratch in the device's memory is the same for all of them.
+  bool common_scratch = false;
 
   std::int64_t blocks() const { return (teams * team + threads - 1) / threads; }
 };

@@ -28,7 +28,8 @@ constexpr int kAsIs = 0, kTransposed = 1;
 constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8;  // of a description
 constexpr int kRelu = 2, kBias = 4, kGelu = 32;                                   // of an epilogue: sums of these; 1: none
 constexpr int kBatchCount = 5, kBatchStride = 6;                                  // of a layout
-constexpr int kMaxWorkspace = 1, kMinAlignmentA = 5;                              // of a preference; then b, c, d
+constexpr int kMaxWorkspace = 1, kReductionSchemes = 3, kMinAlignmentA = 5;       // of a preference; then b, c, d
+constexpr std::uint32_t kReducedAsComputed = 2;                                   // of the reduction schemes: in the type of the sums
 
 }  // namespace weft::detail::cuda::lt
 
