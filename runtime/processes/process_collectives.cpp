@@ -47,31 +47,22 @@ class ProcessCollective final : public ReadyCollective {
  public:
   ProcessCollective(const CollectivePlan& plan, std::span<const int> device_ids, std::span<const std::int64_t> mesh_shape)
       : plan_(plan), device_ids_(device_ids.begin(), device_ids.end()), world_(*process_world()) {
-    const Processes& all = processes();
-    const std::vector<int> ranks = all.processes_of(device_ids_);
-    everyone_ = &world_.group(ranks);
-    std::vector<std::vector<int>> own;
-    for (const std::vector<int>& positions : plan.groups) own.push_back(processes_at(device_ids_, positions));
-    layouts_ = {&world_.layout(*everyone_, process_lines(device_ids_, mesh_shape)), &world_.layout(*everyone_, own)};
+    const std::shared_ptr<const CollectiveGroups> common = groups_of_processes(plan.groups, device_ids, mesh_shape, world_);
+    everyone_ = common->everyone, layouts_ = common->layouts, groups_ = common->mine;
     int num_joint = 0;
     bool one_part_each = true;
-    for (const std::vector<int>& positions : plan.groups) {
-      SharedGroup g = group_of_processes(positions, device_ids_, world_);
-      if (g.mine.empty()) continue;
+    for (const SharedGroup& g : groups_)
       if (g.channel) ++num_joint, one_part_each &= g.steps > 0;
-      groups_.push_back(std::move(g));
-    }
     parts_.resize(groups_.size());
     totals_.resize(groups_.size());
     own_.resize(groups_.size());
     other_.resize(groups_.size());
     label_.text = fmt::format("{} over `{}` of {}", plan.operation, fmt::join(plan.axes, "`, `"), to_string(plan.in));
     label_.loc = plan.loc;
-    std::string all_of_it = fmt::format("{} {} {} {} {} {} {}", label_.text, to_string(plan.out), plan.parts.dim, plan.parts.concat_dim,
-                                        plan.parts.source, fmt::join(device_ids_, ","), fmt::join(ranks, ","));
-    for (const std::vector<int>& g : plan.groups) all_of_it += fmt::format(" [{}]", fmt::join(g, ","));
+    std::string all_of_it =
+        fmt::format("{} {} {} {} {}", label_.text, to_string(plan.out), plan.parts.dim, plan.parts.concat_dim, plan.parts.source);
     for (const auto& [from, to] : plan.parts.perm) all_of_it += fmt::format(" {}>{}", from, to);
-    label_.signature = fnv_of(all_of_it);
+    label_.signature = fnv_of(all_of_it, common->signature);
     sums_ = plan.exchange == Exchange::allreduce;
     out_bytes_ = plan.out.bytes();
     is_large_ = plan.in.bytes() > kSmallSum || out_bytes_ > kSmallSum;

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
+#include <mutex>
 
+#include "weft/core/base/hash.h"
+#include "weft/core/base/process_wide.h"
 #include "weft/runtime/processes/processes.h"
 
 namespace weft::detail {
@@ -29,6 +33,58 @@ SharedGroup group_of_processes(const std::vector<int>& positions, std::span<cons
   if (n == g.ranks.size() && std::has_single_bit(n) && g.reduction.order.program == balanced_order(static_cast<int>(n)).program)
     g.steps = std::countr_zero(n);
   return g;
+}
+
+namespace {
+
+constexpr std::size_t kKeptGroups = 16;
+
+struct KnownGroups {
+  const ProcessWorld* world;
+  std::vector<std::vector<int>> groups;
+  std::vector<int> device_ids;
+  std::vector<std::int64_t> mesh_shape;
+  std::shared_ptr<const CollectiveGroups> common;
+};
+
+std::shared_ptr<const CollectiveGroups> make_groups(const KnownGroups& of, ProcessWorld& world) {
+  auto common = std::make_shared<CollectiveGroups>();
+  const std::vector<int> ranks = processes().processes_of(of.device_ids);
+  common->everyone = &world.group(ranks);
+  std::vector<std::vector<int>> own;
+  for (const std::vector<int>& positions : of.groups) own.push_back(processes_at(of.device_ids, positions));
+  common->layouts = {&world.layout(*common->everyone, process_lines(of.device_ids, of.mesh_shape)), &world.layout(*common->everyone, own)};
+  std::uint64_t& h = common->signature = kFnvStart;
+  const auto add = [&](const std::vector<int>& list) {
+    h = fnv_with(h, list.size());
+    for (const int v : list) h = fnv_with(h, static_cast<std::uint64_t>(v));
+  };
+  add(of.device_ids), add(ranks);
+  for (const std::vector<int>& positions : of.groups) {
+    add(positions);
+    if (SharedGroup g = group_of_processes(positions, of.device_ids, world); !g.mine.empty()) common->mine.push_back(std::move(g));
+  }
+  return common;
+}
+
+}  // namespace
+
+std::shared_ptr<const CollectiveGroups> groups_of_processes(const std::vector<std::vector<int>>& groups, std::span<const int> device_ids,
+                                                            std::span<const std::int64_t> mesh_shape, ProcessWorld& world) {
+  static auto& mutex = process_wide<std::mutex>();
+  static auto& known = process_wide<std::deque<KnownGroups>>();
+  const std::lock_guard lock(mutex);
+  const auto same = std::find_if(known.begin(), known.end(), [&](const KnownGroups& k) {
+    return k.world == &world && k.groups == groups &&
+           std::equal(k.device_ids.begin(), k.device_ids.end(), device_ids.begin(), device_ids.end()) &&
+           std::equal(k.mesh_shape.begin(), k.mesh_shape.end(), mesh_shape.begin(), mesh_shape.end());
+  });
+  if (same != known.end()) return same->common;
+  KnownGroups k{&world, groups, {device_ids.begin(), device_ids.end()}, {mesh_shape.begin(), mesh_shape.end()}, {}};
+  k.common = make_groups(k, world);
+  if (known.size() == kKeptGroups) known.pop_back();
+  known.push_front(std::move(k));
+  return known.front().common;
 }
 
 void prepare_doubling(SharedGroup& g, const CollectivePlan& plan) {

@@ -1,5 +1,7 @@
 // The groups of a collective over several processes: the owners of their devices, and how the work of their sums is divided.
 #pragma once
+#include <array>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -43,6 +45,16 @@ struct SharedGroup {
 
 /// If this process has no device in the group, `mine` is empty and the other fields are not set.
 SharedGroup group_of_processes(const std::vector<int>& positions, std::span<const int> device_ids, ProcessWorld& world);
+/// What collectives over the same groups of the same devices have in common.
+struct CollectiveGroups {
+  ProcessGroup* everyone = nullptr;         ///< all processes of the mesh
+  std::array<ProcessLayout*, 2> layouts{};  ///< of the mesh's axes, and of the groups
+  std::vector<SharedGroup> mine;            ///< those in which this process has devices
+  std::uint64_t signature = 0;              ///< a hash of devices, processes and groups
+};
+/// `groups` are positions in the mesh. The latest are kept: a program has many collectives over few of them.
+std::shared_ptr<const CollectiveGroups> groups_of_processes(const std::vector<std::vector<int>>& groups, std::span<const int> device_ids,
+                                                            std::span<const std::int64_t> mesh_shape, ProcessWorld& world);
 /// Prepares the exchanges of a short sum.
 void prepare_doubling(SharedGroup& group, const CollectivePlan& plan);
 

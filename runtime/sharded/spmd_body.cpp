@@ -144,6 +144,7 @@ struct SpmdBody::Builder {
   const JaxprData& d;
   std::vector<int> slot;  // of each variable, -1: not kept, computed within a segment
   std::map<std::uint32_t, int> literal_slots;
+  std::map<std::vector<std::string>, std::vector<std::vector<int>>> known_groups;  // by axes
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> starts;  // of an equation's operand: which step began its collective
 
   std::vector<bool> donated;  // of the inputs
@@ -180,8 +181,11 @@ struct SpmdBody::Builder {
     return false;
   }
 
-  std::vector<std::vector<int>> groups_of(const Eqn& e) const {
+  std::vector<std::vector<int>> groups_of(const Eqn& e) {
     const std::vector<std::string> axes = collective_axes(*e.op, *e.params);
+    const IndexGroups* within = collective_groups(*e.op, *e.params);
+    const auto known = known_groups.find(axes);
+    if (known != known_groups.end() && !within) return known->second;
     std::vector<std::string> others;
     for (const std::string& a : axes)
       if (out.mesh_.find(a) < 0)
@@ -193,8 +197,7 @@ struct SpmdBody::Builder {
     for (std::size_t k = 0; k < out.num_devices_; ++k)
       groups[static_cast<std::size_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), others))]
             [static_cast<std::size_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), axes))] = static_cast<int>(k);
-    const IndexGroups* within = collective_groups(*e.op, *e.params);
-    if (!within) return groups;
+    if (!within) return known_groups[axes] = groups;
     std::vector<std::vector<int>> parts;
     for (const std::vector<int>& g : groups)
       for (const std::vector<int>& indices : **within) {

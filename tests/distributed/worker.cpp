@@ -559,12 +559,13 @@ int main(int argc, char** argv) {
     if (what == "all" || what == "arrays") arrays();
     if (what == "all" || what == "programs") programs();
     if (what == "all" || what == "collectives") collectives();
-    if (what == "all" || what == "nested") nested_maps(), nestings();
+    if (what == "all" || what == "nested") nested_maps();
     if (what == "all" || what == "donation") donation();
     if (what == "all" || what == "overlap") overlap();
     if (what == "all" || what == "channels") channels();
     if (what == "all" || what == "pieces") sharded_pieces();
     if (what == "all" || what == "results") memory_of_results();
+    if (what == "all" || what == "nestings") nestings();
     if (what == "bits") bits();
     if (what == "golden") golden(argv[2]);
     if (what == "save") save(argv[2], std::atoi(argv[3]));
