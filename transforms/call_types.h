@@ -5,18 +5,6 @@
 
 namespace weft::detail {
 
-/// F is the user's function, or a transform of one, which names the function that it wraps as `weft_inner`: which parameters are static is
-/// decided by the user's function.
-template <class F>
-struct Innermost {
-  using type = F;
-};
-template <class F>
-  requires requires { typename F::weft_inner; }
-struct Innermost<F> {
-  using type = typename Innermost<typename F::weft_inner>::type;
-};
-
 template <class F, class... P>
 concept TakesAll = requires(F& f, P&&... p) { f(std::forward<P>(p)...); };
 

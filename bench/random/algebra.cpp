@@ -212,10 +212,10 @@ Values spectra(Writer& w) {
     }
     case 2: {  // a filter
       const Value y = w.put(fft::rfft(x.array), "jnp.fft.rfft({})", x), s = w.input({columns / 2 + 1}, t);
-      return {w.put(fft::irfft(y.array * s.array, -1, {.n = columns}), "jnp.fft.irfft({} * {}, {})", y, s, columns)};
+      return {w.put(fft::irfft(y.array * s.array, columns), "jnp.fft.irfft({} * {}, {})", y, s, columns)};
     }
     case 3: {
-      const Value y = w.put(fft::fft(x.array, 0), "jnp.fft.fft({}, axis=0)", x);
+      const Value y = w.put(fft::fft(x.array, none, 0), "jnp.fft.fft({}, axis=0)", x);
       return {w.put(real(y.array), "jnp.real({})", y)};
     }
     default: {  // Poisson's equation

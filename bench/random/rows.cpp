@@ -294,7 +294,7 @@ const Row kRows[] = {
     {"filter_rfft_f64_100x3000",
      [](Writer& w) {
        return one(w, {100, 3000}, float64, "jnp.fft.irfft(jnp.fft.rfft({}) * 0.5, 3000)",
-                  [](A x) { return fft::irfft(fft::rfft(x) * 0.5, -1, {.n = 3000}); });
+                  [](A x) { return fft::irfft(fft::rfft(x) * 0.5, 3000); });
      }},
     {"complex_division_c64_500k",
      [](Writer& w) {

@@ -159,7 +159,7 @@ const Row kRows[] = {
            [](A a, A b) {
              return gradients(
                  [](const Arrays& p) {
-                   const Array a = p[0] / linalg::norm(p[0], 1, {.keepdims = true}), b = p[1] / linalg::norm(p[1], 1, {.keepdims = true});
+                   const Array a = p[0] / linalg::norm(p[0], none, 1, true), b = p[1] / linalg::norm(p[1], none, 1, true);
                    return -mean(diagonal(nn::log_softmax(matmul(a, transpose(b)) * 10., 1)));
                  },
                  {a, b});

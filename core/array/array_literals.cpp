@@ -1,6 +1,7 @@
 // array(...): concrete arrays from literals and from elements in memory.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -47,6 +48,10 @@ void collect(const Nested& v, const Shape& shape, int depth, std::vector<const N
 
 DType dtype_of(const std::vector<const Number*>& numbers) {
   if (numbers.empty()) return float32;
+  if (std::all_of(numbers.begin(), numbers.end(), [](const Number* n) { return n->kind == Number::Kind::unsigned_integer; })) {
+    const auto wide = [](const Number* n) { return static_cast<unsigned long long>(n->integer) >> 32 != 0; };
+    return std::any_of(numbers.begin(), numbers.end(), wide) ? uint64 : uint32;
+  }
   DType dtype = bool_;
   for (const Number* n : numbers) {
     const DType d = n->default_dtype();

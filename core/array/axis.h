@@ -12,12 +12,26 @@ namespace detail {
 int axis_number(std::int64_t axis, SourceLoc loc);
 }  // namespace detail
 
+/// The number of one axis, from any integer; a negative one counts from the end.
+class AxisNumber {
+ public:
+  template <detail::WholeNumber T>
+  AxisNumber(T axis, SourceLoc loc = SourceLoc::here()) : axis_(detail::axis_number(Int(axis, loc), loc)) {}
+  AxisNumber(Int axis, SourceLoc loc = SourceLoc::here()) : axis_(detail::axis_number(axis, loc)) {}
+  /// As given: neither checked nor made positive.
+  operator int() const { return axis_; }
+
+ private:
+  int axis_;
+};
+
 /// One axis, several (`{0, 2}`), or none (all of them). One class, not overloads: `{0}` is one axis. Negative axes count from the end.
 class Axis {
  public:
   Axis(None) : is_none_(true) {}
   template <detail::WholeNumber T>
   Axis(T axis, SourceLoc loc = SourceLoc::here()) : axes_{detail::axis_number(Int(axis, loc), loc)} {}
+  Axis(AxisNumber axis) : axes_{axis} {}
   // Not of an initializer_list: g++ makes one of `{.ddof = 1}`, and would take options for axes.
   template <std::convertible_to<Int> A, std::convertible_to<Int> B, std::convertible_to<Int>... More>
   Axis(A a, B b, More... more) {

@@ -184,7 +184,7 @@ Array triu(Arg x, Int k) {
   return where(triangle_mask("triu", x, std::max<std::int64_t>(k, std::numeric_limits<std::int64_t>::min() + 1) - 1), zeros_like(x), x);
 }
 
-Array iota(DType dtype, Shape shape, int dimension, SourceLoc loc) {
+Array iota(DType dtype, Shape shape, AxisNumber dimension, SourceLoc loc) {
   check_shape("iota", shape, loc);
   return iota_array(dtype, shape, normalize_axis(dimension, shape.size(), "iota", Aval{shape, dtype}, loc), loc);
 }

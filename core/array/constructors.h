@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
 #include "weft/core/array/strided_elements.h"
 
 namespace weft {
@@ -41,7 +42,8 @@ namespace detail {
 Array array_of_elements(const void* elements, DType dtype, std::int64_t count, const Shape& shape, std::optional<DType> as, SourceLoc loc);
 }  // namespace detail
 
-/// The numbers as given: int32 or float32 (bool, complex64) if no dtype is given. With arrays among the leaves they are stacked.
+/// The numbers as given: int32 or float32 (bool, complex64) if no dtype is given, uint32 of unsigned ones alone; int64 or uint64 if an
+/// integer doesn't fit. With arrays among the leaves they are stacked.
 /// Throws ShapeError if rows have different sizes.
 Array array(Literal values, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here());
 /// A copy of the numbers, row-major, in a shape. The dtype is that of the element type if none is given.
@@ -117,6 +119,6 @@ Array ones_like(Arg x, std::optional<DType> dtype);
 inline Array ones_like(Arg x) { return ones_like(std::move(x), {}); }
 Array full_like(Arg x, Arg value, std::optional<DType> dtype = {});
 /// 0, 1, 2, ... along one dimension of the shape.
-Array iota(DType dtype, Shape shape, int dimension = 0, SourceLoc loc = SourceLoc::here());
+Array iota(DType dtype, Shape shape, AxisNumber dimension = 0, SourceLoc loc = SourceLoc::here());
 
 }  // namespace weft

@@ -147,7 +147,7 @@ std::vector<int> all_but(int ndim, int first, int last) {
 
 using namespace detail;
 
-Array take(Arg x, Arg indices, std::optional<Int> axis, IndexOptions options) {
+Array take(Arg x, Arg indices, std::optional<AxisNumber> axis, IndexOptions options) {
   LocScope scope(x.where());
   const SourceLoc loc = x.where();
   const Array a = axis ? x.array() : reshape_to(x.array(), x.array().size(), loc);
@@ -177,7 +177,7 @@ Array take(Arg x, Arg indices, std::optional<Int> axis, IndexOptions options) {
   return bind_one<Gather>({n, out.fill, false, out.mode, windows, false}, {a, insert_axes(i, {i.ndim()}, loc)}, loc);
 }
 
-Array take_along_axis(Arg x, Arg indices, int axis, IndexOptions options) {
+Array take_along_axis(Arg x, Arg indices, AxisNumber axis, IndexOptions options) {
   LocScope scope(x.where());
   const SourceLoc loc = x.where();
   const Array a = x.array();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
 
 namespace weft {
 
@@ -62,7 +63,7 @@ class AtIndex {
 /// The elements (rows, ...) at `indices` along an axis, or of x flattened where the axis is `{}`. Negative indices count from the end;
 /// where an index is out of bounds the result is NaN (for integers the lowest, for unsigned the highest value), as jnp.take. Shape: x's
 /// with the axis replaced by the indices' shape. Throws AxisError, DTypeError where the indices are not integers.
-Array take(Arg x, Arg indices, std::optional<Int> axis = {}, IndexOptions options = {});
+Array take(Arg x, Arg indices, std::optional<AxisNumber> axis = {}, IndexOptions options = {});
 // A template, so that {} is an axis.
 template <std::same_as<IndexOptions> O = IndexOptions>
 Array take(Arg x, Arg indices, O options) {
@@ -70,7 +71,7 @@ Array take(Arg x, Arg indices, O options) {
 }
 /// One element for each index, along an axis; the other dimensions are those of x and of the indices, broadcast together. Out of bounds as
 /// take.
-Array take_along_axis(Arg x, Arg indices, int axis = -1, IndexOptions options = {});
+Array take_along_axis(Arg x, Arg indices, AxisNumber axis = -1, IndexOptions options = {});
 inline Array take_along_axis(Arg x, Arg indices, IndexOptions options) {
   return take_along_axis(std::move(x), std::move(indices), -1, std::move(options));
 }

@@ -17,6 +17,12 @@ void throw_too_large(std::uint64_t value, SourceLoc loc) {
                    effective_loc(loc));
 }
 
+void throw_out_of_range(std::int64_t value, std::size_t bits, bool is_signed) {
+  throw ShapeError(std::to_string(value) + " does not fit " + (is_signed ? "a signed" : "an unsigned") + " integer of " +
+                       std::to_string(bits) + " bits; convert it to a std::int64_t",
+                   effective_loc({}));
+}
+
 int axis_number(std::int64_t axis, SourceLoc loc) {
   if (!fits_int(axis))
     throw AxisError("axis " + std::to_string(axis) + " is out of range: axes are numbered from 0, or from the end by -1, -2, ...",

@@ -1,6 +1,7 @@
 #pragma once
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "weft/core/array/dtype.h"
@@ -10,6 +11,11 @@ namespace weft {
 struct None {
   explicit constexpr None() = default;  // explicit: `{}` never means none by accident
   friend constexpr bool operator==(None, None) { return true; }
+  /// Any optional parameter without a value: `eye(3, none, 1)`.
+  template <class T>
+  constexpr operator std::optional<T>() const {
+    return std::nullopt;
+  }
 };
 inline constexpr None none{}, newaxis{};
 struct Ellipsis {

@@ -29,17 +29,11 @@ void Shape::reserve_exact(int n) {
   }
 }
 
-Shape::Shape(const std::int64_t* first, const std::int64_t* last) {
+void Shape::copy_sizes(const std::int64_t* first, const std::int64_t* last) {
   const int n = clamped(last - first);
   reserve_exact(n);
   size_ = n;
   std::copy(first, last, begin());
-}
-Shape::Shape(std::initializer_list<Int> dims) {
-  const int n = clamped(dims.size());
-  reserve_exact(n);
-  size_ = n;
-  std::copy(dims.begin(), dims.end(), begin());
 }
 Shape::Shape(const std::vector<int>& dims) {
   const int n = clamped(dims.size());

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "weft/core/array/integer.h"
@@ -28,16 +29,28 @@ std::vector<std::int64_t> whole_numbers(const R& r, SourceLoc loc) {
 class Shape {
  public:
   Shape() = default;
-  Shape(std::initializer_list<Int> dims);
+  // Not of an initializer_list: g++ makes one of `{.n = 3}`, and would take options for a shape.
+  Shape(Int a, Int b) : Shape(Listed(), {a, b}) {}
+  Shape(Int a, Int b, Int c) : Shape(Listed(), {a, b, c}) {}
+  Shape(Int a, Int b, Int c, Int d) : Shape(Listed(), {a, b, c, d}) {}
+  Shape(Int a, Int b, Int c, Int d, Int e) : Shape(Listed(), {a, b, c, d, e}) {}
+  Shape(Int a, Int b, Int c, Int d, Int e, Int f) : Shape(Listed(), {a, b, c, d, e, f}) {}
+  template <std::convertible_to<Int>... More>
+  Shape(Int a, Int b, Int c, Int d, Int e, Int f, Int g, More... more) : Shape(Listed(), {a, b, c, d, e, f, g, Int(more)...}) {}
   template <detail::WholeNumber T>
-  Shape(T n, SourceLoc loc = SourceLoc::here()) : Shape({Int(n, loc)}) {}
-  Shape(Int n) : Shape({n}) {}
+  Shape(T n, SourceLoc loc = SourceLoc::here()) : Shape(Int(n, loc)) {}
+  Shape(Int n) : size_(1), inline_{n} {}
   Shape(const std::vector<int>& dims);
   Shape(const std::vector<std::int64_t>& dims);
   /// From a vector, an array or a span of integers of any type.
   template <detail::WholeNumbers R>
   Shape(const R& dims, SourceLoc loc = SourceLoc::here()) : Shape(detail::whole_numbers(dims, loc)) {}
-  Shape(const std::int64_t* begin, const std::int64_t* end);
+  // A template, so that the sizes {0, 0} are no null pointers.
+  template <class P>
+    requires(std::is_pointer_v<P> && std::is_same_v<std::remove_cv_t<std::remove_pointer_t<P>>, std::int64_t>)
+  Shape(P begin, P end) {
+    copy_sizes(begin, end);
+  }
   Shape(const Shape& o) : Shape(o.begin(), o.end()) {}
   Shape(Shape&& o) noexcept;
   Shape& operator=(const Shape& o);
@@ -86,6 +99,9 @@ class Shape {
   }
 
  private:
+  struct Listed {};
+  Shape(Listed, std::initializer_list<std::int64_t> dims) { copy_sizes(dims.begin(), dims.end()); }
+  void copy_sizes(const std::int64_t* first, const std::int64_t* last);
   void reserve_exact(int n);
   template <detail::WholeNumber I>
   std::int64_t position(I i) const {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/array/axis.h"
 #include "weft/core/trees/pytree.h"
 
 namespace weft {
@@ -32,13 +33,13 @@ struct GroupOptions {
 };
 /// Options of all_gather.
 struct AllGatherOptions {
-  int axis = 0;                            ///< the dimension of the result along which the parts stand
+  AxisNumber axis = 0;                     ///< the dimension of the result along which the parts stand
   bool tiled = false;                      ///< parts are joined along an existing dimension rather than stacked along a new one
   AxisIndexGroups axis_index_groups = {};  ///< groups that gather among themselves; all together if empty
 };
 /// Options of psum_scatter.
 struct PsumScatterOptions {
-  int scatter_dimension = 0;               ///< the dimension of which each gets a part
+  AxisNumber scatter_dimension = 0;        ///< the dimension of which each gets a part
   bool tiled = false;                      ///< the dimension stays, with a part of its size, rather than goes
   AxisIndexGroups axis_index_groups = {};  ///< groups that reduce among themselves; all together if empty
 };
@@ -96,7 +97,7 @@ detail::traced_t<T> psum_scatter(const T& x, AxisName axis, PsumScatterOptions o
 }
 /// Device j gets position j of `split_axis` of every device, stacked along `concat_axis`; with `tiled` blocks, joined.
 template <class T>
-detail::traced_t<T> all_to_all(const T& x, AxisName axis, int split_axis, int concat_axis, AllToAllOptions options = {}) {
+detail::traced_t<T> all_to_all(const T& x, AxisName axis, AxisNumber split_axis, AxisNumber concat_axis, AllToAllOptions options = {}) {
   return detail::map_leaves(detail::to_traced(x),
                             [&](const Array& a) { return detail::all_to_all_of(a, axis, split_axis, concat_axis, options, "all_to_all"); });
 }
@@ -113,7 +114,7 @@ detail::traced_t<T> pshuffle(const T& x, AxisName axis, const std::vector<int>& 
 }
 /// Swaps the named axis and a dimension.
 template <class T>
-detail::traced_t<T> pswapaxes(const T& x, AxisName axis, int array_axis, GroupOptions options = {}) {
+detail::traced_t<T> pswapaxes(const T& x, AxisName axis, AxisNumber array_axis, GroupOptions options = {}) {
   return detail::map_leaves(detail::to_traced(x), [&](const Array& a) {
     return detail::all_to_all_of(a, axis, array_axis, array_axis, {false, options.axis_index_groups}, "pswapaxes");
   });

@@ -100,8 +100,8 @@ Array conv_transpose(Arg x, Arg kernel, Shape strides, Padding padding, ConvTran
   LocScope scope(x.where());
   constexpr const char* kName = "conv_transpose";
   const int n = spatial_rank(kName, x, kernel, strides);
-  ConvDimensionNumbers numbers = options.dimension_numbers.value_or(ConvDimensionNumbers());
-  if (!options.dimension_numbers) {
+  ConvDimensionNumbers numbers = options.dimension_numbers;
+  if (n != 2 && numbers == ConvTransposeOptions().dimension_numbers) {
     const std::string spatial = std::string("DHW").substr(n > 3 ? 0 : static_cast<std::size_t>(3 - n));
     if (n > 3) fail(kName, x, "more than 3 spatial dimensions need dimension numbers");
     numbers = {"N" + spatial + "C", spatial + "IO", "N" + spatial + "C"};

@@ -38,6 +38,7 @@ struct ConvDimensionNumbers {
   std::string lhs = "NCHW";  ///< of x
   std::string rhs = "OIHW";  ///< of the kernel
   std::string out = "NCHW";  ///< of the result
+  friend bool operator==(const ConvDimensionNumbers&, const ConvDimensionNumbers&) = default;
 };
 /// Options of conv_general_dilated.
 struct ConvOptions {
@@ -55,8 +56,8 @@ Array conv(Arg x, Arg kernel, Shape window_strides, Padding padding);
 
 /// Options of conv_transpose.
 struct ConvTransposeOptions {
-  Shape rhs_dilation = {};                                     ///< one for each spatial dimension of the kernel
-  std::optional<ConvDimensionNumbers> dimension_numbers = {};  ///< absent: features last, ("NHWC", "HWIO", "NHWC")
+  Shape rhs_dilation = {};                                            ///< one for each spatial dimension of the kernel
+  ConvDimensionNumbers dimension_numbers = {"NHWC", "HWIO", "NHWC"};  ///< the default: features last, for up to 3 spatial dimensions
   bool transpose_kernel = false;  ///< the kernel is reversed, its features are swapped: the gradient of conv in its operand
 };
 /// jax.lax.conv_transpose: a convolution of x with holes, `strides` times as large with "SAME".

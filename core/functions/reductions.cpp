@@ -9,6 +9,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/composite.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
@@ -305,19 +306,21 @@ Array logsumexp(Arg x, Axis axis, ReduceOptions options) {
                        x.where(), of);
 }
 
-Array cumsum(Arg x, int axis, CumulativeOptions options) {
+Array cumsum(Arg x, CumulativeOptions options) { return cumsum(Arg(ravel(x), x.where()), 0, options); }
+Array cumprod(Arg x, CumulativeOptions options) { return cumprod(Arg(ravel(x), x.where()), 0, options); }
+Array cumsum(Arg x, AxisNumber axis, CumulativeOptions options) {
   return detail::cumulative("cumsum", x, axis, options, true, detail::cumulative_sum);
 }
-Array cumprod(Arg x, int axis, CumulativeOptions options) {
+Array cumprod(Arg x, AxisNumber axis, CumulativeOptions options) {
   return detail::cumulative("cumprod", x, axis, options, true, detail::cumulative_prod);
 }
-Array cummax(Arg x, int axis, CumulativeOptions options) {
+Array cummax(Arg x, AxisNumber axis, CumulativeOptions options) {
   return detail::cumulative("cummax", x, axis, options, false, detail::cumulative_max);
 }
-Array cummin(Arg x, int axis, CumulativeOptions options) {
+Array cummin(Arg x, AxisNumber axis, CumulativeOptions options) {
   return detail::cumulative("cummin", x, axis, options, false, detail::cumulative_min);
 }
-Array cumlogsumexp(Arg x, int axis, CumulativeOptions options) {
+Array cumlogsumexp(Arg x, AxisNumber axis, CumulativeOptions options) {
   const Array values = x.array().dtype().is_inexact() ? x.array() : Array(convert(x, float32));
   return detail::cumulative("cumlogsumexp", Arg(values, x.where()), axis, options, false, detail::cumulative_logsumexp);
 }

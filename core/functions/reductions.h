@@ -81,31 +81,32 @@ Array logsumexp(Arg x, Axis axis, ReduceOptions options = {});
 inline Array logsumexp(Arg x) { return logsumexp(std::move(x), none); }
 inline Array logsumexp(Arg x, ReduceOptions options) { return logsumexp(std::move(x), none, std::move(options)); }
 
-// Running reductions along an axis: the first one if none is given, as in jax.lax (jax.numpy's cumsum and cumprod flatten a matrix then).
+// Running reductions along an axis. Without one, cumsum and cumprod flatten the array, as in jax.numpy; the others take the first axis, as
+// in jax.lax.
 
 /// Rare options of running reductions.
 struct CumulativeOptions {
   bool reverse = false;             ///< from the last element to the first
   std::optional<DType> dtype = {};  ///< of cumsum and cumprod: of the computation and the result
 };
-/// The sum of the elements up to each. Bools are counted in int32.
-Array cumsum(Arg x, int axis, CumulativeOptions options = {});
-inline Array cumsum(Arg x) { return cumsum(std::move(x), 0); }
-inline Array cumsum(Arg x, CumulativeOptions options) { return cumsum(std::move(x), 0, std::move(options)); }
-/// The product of the elements up to each.
-Array cumprod(Arg x, int axis, CumulativeOptions options = {});
-inline Array cumprod(Arg x) { return cumprod(std::move(x), 0); }
-inline Array cumprod(Arg x, CumulativeOptions options) { return cumprod(std::move(x), 0, std::move(options)); }
+/// The sum of the elements up to each, of the flattened array without an axis. Bools are counted in int32.
+Array cumsum(Arg x, AxisNumber axis, CumulativeOptions options = {});
+Array cumsum(Arg x, CumulativeOptions options);
+inline Array cumsum(Arg x) { return cumsum(std::move(x), CumulativeOptions()); }
+/// The product of the elements up to each, of the flattened array without an axis.
+Array cumprod(Arg x, AxisNumber axis, CumulativeOptions options = {});
+Array cumprod(Arg x, CumulativeOptions options);
+inline Array cumprod(Arg x) { return cumprod(std::move(x), CumulativeOptions()); }
 /// The maximum of the elements up to each.
-Array cummax(Arg x, int axis, CumulativeOptions options = {});
+Array cummax(Arg x, AxisNumber axis, CumulativeOptions options = {});
 inline Array cummax(Arg x) { return cummax(std::move(x), 0); }
 inline Array cummax(Arg x, CumulativeOptions options) { return cummax(std::move(x), 0, std::move(options)); }
 /// The minimum of the elements up to each.
-Array cummin(Arg x, int axis, CumulativeOptions options = {});
+Array cummin(Arg x, AxisNumber axis, CumulativeOptions options = {});
 inline Array cummin(Arg x) { return cummin(std::move(x), 0); }
 inline Array cummin(Arg x, CumulativeOptions options) { return cummin(std::move(x), 0, std::move(options)); }
 /// log(sum(exp(x))) of the elements up to each, without overflow.
-Array cumlogsumexp(Arg x, int axis, CumulativeOptions options = {});
+Array cumlogsumexp(Arg x, AxisNumber axis, CumulativeOptions options = {});
 inline Array cumlogsumexp(Arg x) { return cumlogsumexp(std::move(x), 0); }
 inline Array cumlogsumexp(Arg x, CumulativeOptions options) { return cumlogsumexp(std::move(x), 0, std::move(options)); }
 

@@ -92,7 +92,7 @@ Array transpose(Arg x, Axis permutation) {
   return permute(x.array(), axes, x.where());
 }
 
-Array swapaxes(Arg x, int a, int b) {
+Array swapaxes(Arg x, AxisNumber a, AxisNumber b) {
   std::vector<int> axes = all_axes(x.aval().ndim());
   std::swap(axes[at(normalize_axis(a, x.aval().ndim(), "swapaxes", x.aval(), x.where()))],
             axes[at(normalize_axis(b, x.aval().ndim(), "swapaxes", x.aval(), x.where()))]);
@@ -149,21 +149,23 @@ Array broadcast_to(Arg x, Shape shape) {
   return broadcast_trailing(x.array(), shape, x.where());
 }
 
-Array concatenate(Args xs, int axis, SourceLoc loc) {
+Array concatenate(Args xs, AxisNumber number, SourceLoc loc) {
   const LocScope scope(loc);
+  int axis = number;
   const std::vector<Array> operands = join_operands(xs, axis, 0, "concatenate", effective_loc(loc));
   return concatenate_along(operands, axis, loc);
 }
 
-Array stack(Args xs, int axis, SourceLoc loc) {
+Array stack(Args xs, AxisNumber number, SourceLoc loc) {
   const LocScope scope(loc);
+  int axis = number;
   const std::vector<Array> operands = join_operands(xs, axis, 1, "stack", effective_loc(loc));
   return stack_along(operands, axis, loc);
 }
 
-std::vector<Array> split(Arg x, Sections sections, int axis) {
+std::vector<Array> split(Arg x, Sections sections, AxisNumber number) {
   const LocScope scope(x.where());
-  axis = normalize_axis(axis, x.aval().ndim(), "split", x.aval(), x.where());
+  const int axis = normalize_axis(number, x.aval().ndim(), "split", x.aval(), x.where());
   const std::int64_t size = x.aval().shape[axis];
   if (sections.count()) {
     const std::int64_t n = *sections.count();
@@ -234,7 +236,7 @@ Array roll(Arg x, Shape shift, Axis axis) {
   return out;
 }
 
-Array repeat(Arg x, Int times, std::optional<Int> axis) {
+Array repeat(Arg x, Int times, std::optional<AxisNumber> axis) {
   const LocScope scope(x.where());
   const std::int64_t n = times;
   if (n < 0) throw ShapeError(fmt::format("repeat: {} can't be repeated {} times", to_string(x.aval()), n), effective_loc(x.where()));

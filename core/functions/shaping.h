@@ -18,7 +18,7 @@ Array reshape(Arg x, Shape shape);
 Array transpose(Arg x, Axis permutation);
 inline Array transpose(Arg x) { return transpose(std::move(x), none); }
 /// x with two axes interchanged.
-Array swapaxes(Arg x, int a, int b);
+Array swapaxes(Arg x, AxisNumber a, AxisNumber b);
 /// x with the axes `source` moved to the positions `destination`; the other axes keep their order.
 Array moveaxis(Arg x, Axis source, Axis destination);
 /// x without the given axes, or without all axes of size 1. Throws ShapeError if one has another size.
@@ -31,9 +31,9 @@ Array ravel(Arg x);
 /// x broadcast to a shape as in NumPy: elements are repeated along leading dimensions that x lacks and where its size is 1.
 Array broadcast_to(Arg x, Shape shape);
 /// The arrays joined along an axis; their sizes may differ in that axis only. dtypes are promoted.
-Array concatenate(Args xs, int axis = 0, SourceLoc loc = SourceLoc::here());
+Array concatenate(Args xs, AxisNumber axis = 0, SourceLoc loc = SourceLoc::here());
 /// The arrays joined along a new axis; all have one shape. dtypes are promoted.
-Array stack(Args xs, int axis = 0, SourceLoc loc = SourceLoc::here());
+Array stack(Args xs, AxisNumber axis = 0, SourceLoc loc = SourceLoc::here());
 
 /// The parameter of split: a number of equal sections, or the indices at which to cut.
 class Sections {
@@ -51,8 +51,16 @@ class Sections {
   std::optional<std::int64_t> count_;
   std::vector<std::int64_t> cuts_;
 };
+namespace detail {
+/// What g++ would take for sections: `split(x, {.axis = 1})` doesn't say where to cut.
+struct NoSections {
+  NamedFields named = NamedFields();
+  AxisNumber axis = 0;
+};
+}  // namespace detail
 /// Consecutive pieces along an axis. Throws ShapeError if the axis can't be cut into that many equal sections.
-std::vector<Array> split(Arg x, Sections sections, int axis = 0);
+std::vector<Array> split(Arg x, Sections sections, AxisNumber axis = 0);
+std::vector<Array> split(Arg x, detail::NoSections) = delete;
 
 /// The number of values to add before and after each axis: one number for all, one pair for all axes, or a pair for each axis.
 class PadWidth {
@@ -80,7 +88,7 @@ inline Array flip(Arg x) { return flip(std::move(x), none); }
 /// Without an axis the flattened array is rolled.
 Array roll(Arg x, Shape shift, Axis axis = none);
 /// x with each element repeated n times in a row along an axis; without an axis, the flattened array.
-Array repeat(Arg x, Int n, std::optional<Int> axis = {});
+Array repeat(Arg x, Int n, std::optional<AxisNumber> axis = {});
 /// The whole array repeated along each axis; whichever of x and reps has fewer dimensions is given leading ones of 1.
 Array tile(Arg x, Shape reps);
 

@@ -39,14 +39,14 @@ std::int64_t known_value(const Array& x, const char* operation, const char* reme
 
 using namespace detail;
 
-Array sort(Arg x, int axis, SortOptions options) {
+Array sort(Arg x, AxisNumber axis, SortOptions options) {
   LocScope scope(x.where());
   const int dim = normalize_axis(axis, x.array().ndim(), "sort", x.aval(), x.where());
   const Array sorted = bind_one<Sort>({dim, true, 1}, {x.array()}, x.where());
   return options.descending ? reverse(sorted, {dim}, x.where()) : sorted;
 }
 
-Array argsort(Arg x, int axis, SortOptions options) {
+Array argsort(Arg x, AxisNumber axis, SortOptions options) {
   LocScope scope(x.where());
   const Array& a = x.array();
   const int dim = normalize_axis(axis, a.ndim(), "argsort", a.aval(), x.where());

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
 
 namespace weft {
 
@@ -13,11 +14,11 @@ struct SortOptions {
   bool descending = false;  ///< the largest first, after NaN; equal elements keep their order
 };
 /// x sorted along an axis.
-Array sort(Arg x, int axis, SortOptions options = {});
+Array sort(Arg x, AxisNumber axis, SortOptions options = {});
 inline Array sort(Arg x) { return sort(std::move(x), -1); }
 inline Array sort(Arg x, SortOptions options) { return sort(std::move(x), -1, std::move(options)); }
 /// The positions, as int32, that would sort x along an axis: `take_along_axis(x, argsort(x), -1)` is sorted.
-Array argsort(Arg x, int axis, SortOptions options = {});
+Array argsort(Arg x, AxisNumber axis, SortOptions options = {});
 inline Array argsort(Arg x) { return argsort(std::move(x), -1); }
 inline Array argsort(Arg x, SortOptions options) { return argsort(std::move(x), -1, std::move(options)); }
 /// Result of top_k.

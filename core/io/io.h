@@ -1,5 +1,6 @@
 #pragma once
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "weft/core/array/array.h"
 #include "weft/core/ir/jaxpr.h"
 #include "weft/core/trees/pytree_kinds.h"
+#include "weft/core/trees/tree_paths.h"
 
 namespace weft {
 
@@ -55,14 +57,37 @@ void save(const std::string& path, const Array& x, SourceLoc loc = SourceLoc::he
 template <class T>
   requires(!std::is_convertible_v<const T&, Array>)
 void save(const std::string&, const T&) {
-  static_assert(!sizeof(T),
-                "weft: save writes one array; save_checkpoint(folder, tree) writes a tree, save_npz(path, {{name, array}}) named arrays");
+  static_assert(!sizeof(T), "weft: save writes one array; save_npz(path, tree) and save_checkpoint(folder, tree) write a tree");
 }
+
+namespace detail {
+/// The arrays of a tree by their paths: `layers[0].w`; a tree that is one array has the name `arr_0`.
+NamedArrays named_leaves(const std::vector<std::string>& paths, std::span<const Array> leaves);
+std::vector<Array> npz_leaves(const std::string& path, const std::vector<std::string>& paths, std::span<const Array> like, SourceLoc loc);
+}  // namespace detail
 
 /// Reads the arrays of an .npz file by name, compressed or not. An array of uint16 named `x.bf16` is the bfloat16 array `x`.
 NamedArrays load_npz(const std::string& path, SourceLoc loc = SourceLoc::here());
 /// Writes arrays as an .npz file, not compressed (numpy.savez); bfloat16 arrays as load_npz reads them.
 void save_npz(const std::string& path, const NamedArrays& arrays, SourceLoc loc = SourceLoc::here());
+/// Writes the arrays of a tree, each by its path: `layers[0].w` for a field of a struct in a vector in a field, `arr_0` for a tree that is
+/// one array.
+template <class T>
+  requires(!std::is_convertible_v<const T&, NamedArrays>)
+void save_npz(const std::string& path, const T& tree, SourceLoc loc = SourceLoc::here()) {
+  const auto& arrays = detail::to_traced(tree);
+  save_npz(path, detail::named_leaves(detail::leaf_paths(detail::skeleton_of(arrays)), detail::leaves_of(arrays)), loc);
+}
+/// The tree that save_npz wrote, with the structure, shapes and dtypes of `like`, whose arrays may be abstract (ShapeDtypeStruct). Throws
+/// IoError if the file holds other arrays.
+template <class T>
+  requires(!std::is_same_v<T, SourceLoc>)
+detail::traced_t<T> load_npz(const std::string& path, const T& like, SourceLoc loc = SourceLoc::here()) {
+  const auto& arrays = detail::to_traced(like);
+  const std::vector<Array> leaves =
+      detail::npz_leaves(path, detail::leaf_paths(detail::skeleton_of(arrays)), detail::leaves_of(arrays), loc);
+  return detail::with_leaves<detail::traced_t<T>>(arrays, std::span<const Array>(leaves));
+}
 
 /// Reads a program from a file in JAX's notation, see parse. The values of its constants are const0, const1, ... in the .npz file
 /// `constants`.

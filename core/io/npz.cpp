@@ -215,6 +215,36 @@ void save_npz(const std::string& path, const NamedArrays& arrays, SourceLoc loc)
   detail::rethrow_as_error("save_npz", loc);
 }
 
+namespace detail {
+namespace {
+std::string name_of_leaf(const std::string& path) { return path.empty() ? "arr_0" : path.starts_with('.') ? path.substr(1) : path; }
+}  // namespace
+
+NamedArrays named_leaves(const std::vector<std::string>& paths, std::span<const Array> leaves) {
+  std::vector<NamedArrays::Entry> entries;
+  for (std::size_t i = 0; i < leaves.size(); ++i) entries.emplace_back(name_of_leaf(paths[i]), leaves[i]);
+  return NamedArrays(std::move(entries));
+}
+
+std::vector<Array> npz_leaves(const std::string& path, const std::vector<std::string>& paths, std::span<const Array> like, SourceLoc loc) {
+  const NamedArrays arrays = load_npz(path, loc);
+  const auto fail = [&](const std::string& problem) { throw IoError("load_npz: " + path + ": " + problem, loc); };
+  std::vector<Array> out;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < like.size(); ++i) {
+    names.push_back(name_of_leaf(paths[i]));
+    const Array* x = arrays.find(names[i]);
+    if (!x) fail("it has no array `" + names[i] + "`, which the tree has");
+    if (x->shape() != like[i].shape() || x->dtype() != like[i].dtype())
+      fail("its `" + names[i] + "` is " + to_string(x->aval()) + ", the tree's " + to_string(like[i].aval()));
+    out.push_back(*x);
+  }
+  for (const auto& [name, x] : arrays)
+    if (std::find(names.begin(), names.end(), name) == names.end()) fail("it has an array `" + name + "`, which the tree has not");
+  return out;
+}
+}  // namespace detail
+
 Jaxpr load_jaxpr(const std::string& path, const std::string& constants, SourceLoc loc) try {
   const std::string text = read_file(path, loc, "load_jaxpr");
   std::vector<Array> values;

@@ -2,6 +2,7 @@
 #pragma once
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "weft/core/base/fmt_formatter.h"
 #include "weft/core/trees/tree.h"
@@ -59,6 +60,14 @@ struct fmt::formatter<T, char, void> : weft::detail::TextFormatter {
   template <class Context>
   auto format(const T& t, Context& ctx) const {
     return write(weft::tree::to_string(t), ctx.out());
+  }
+};
+/// `fmt::format("{}", gradients)`: a list of arrays as tree::to_string gives it, whether or not <fmt/ranges.h> is included.
+template <>
+struct fmt::formatter<std::vector<weft::Array>, char, void> : weft::detail::TextFormatter {
+  template <class Context>
+  auto format(const std::vector<weft::Array>& arrays, Context& ctx) const {
+    return write(weft::tree::to_string(arrays), ctx.out());
   }
 };
 /// A tree's structure: a `*` for each array.

@@ -79,9 +79,9 @@ Array transform(const Arg& arg, const Request& r) {
   return scale == 1 ? x : x * detail::scalar_like(x, scale);
 }
 
-Array along_axis(const char* name, FftType type, const Arg& x, int axis, const FftOptions& options) {
+Array along_axis(const char* name, FftType type, const Arg& x, const FftOptions& options) {
   LocScope scope(x.where());
-  const int a = detail::normalize_axis(axis, x.array().ndim(), name, x.aval(), x.where());
+  const int a = detail::normalize_axis(options.axis, x.array().ndim(), name, x.aval(), x.where());
   const std::int64_t size = x.array().shape()[a];
   const std::int64_t n = options.n ? std::int64_t{*options.n} : type == FftType::irfft ? 2 * (size - 1) : size;
   return transform(x, {name, type, {a}, {n}, options.norm});
@@ -147,27 +147,62 @@ void check_frequencies(const char* name, std::int64_t n, DType dtype, SourceLoc 
 
 }  // namespace
 
-Array fft(Arg x, int axis, FftOptions options) { return along_axis("fft", FftType::fft, x, axis, options); }
-Array ifft(Arg x, int axis, FftOptions options) { return along_axis("ifft", FftType::ifft, x, axis, options); }
-Array rfft(Arg x, int axis, FftOptions options) { return along_axis("rfft", FftType::rfft, x, axis, options); }
-Array irfft(Arg x, int axis, FftOptions options) { return along_axis("irfft", FftType::irfft, x, axis, options); }
-Array hfft(Arg x, int axis, FftOptions options) {
+Array fft(Arg x, FftOptions options) { return along_axis("fft", FftType::fft, x, options); }
+Array ifft(Arg x, FftOptions options) { return along_axis("ifft", FftType::ifft, x, options); }
+Array rfft(Arg x, FftOptions options) { return along_axis("rfft", FftType::rfft, x, options); }
+Array irfft(Arg x, FftOptions options) { return along_axis("irfft", FftType::irfft, x, options); }
+Array hfft(Arg x, FftOptions options) {
   LocScope scope(x.where());
-  return along_axis("hfft", FftType::irfft, Arg(conj(x), x.where()), axis, swapped(options));
+  return along_axis("hfft", FftType::irfft, Arg(conj(x), x.where()), swapped(options));
 }
-Array ihfft(Arg x, int axis, FftOptions options) {
+Array ihfft(Arg x, FftOptions options) {
   LocScope scope(x.where());
-  return conj(along_axis("ihfft", FftType::rfft, x, axis, swapped(options)));
+  return conj(along_axis("ihfft", FftType::rfft, x, swapped(options)));
 }
 
-Array fftn(Arg x, FftnOptions options) { return along_axes("fftn", FftType::fft, x, options); }
-Array ifftn(Arg x, FftnOptions options) { return along_axes("ifftn", FftType::ifft, x, options); }
-Array rfftn(Arg x, FftnOptions options) { return along_axes("rfftn", FftType::rfft, x, options); }
-Array irfftn(Arg x, FftnOptions options) { return along_axes("irfftn", FftType::irfft, x, options); }
-Array fft2(Arg x, FftnOptions options) { return along_axes("fft2", FftType::fft, x, over_two(options)); }
-Array ifft2(Arg x, FftnOptions options) { return along_axes("ifft2", FftType::ifft, x, over_two(options)); }
-Array rfft2(Arg x, FftnOptions options) { return along_axes("rfft2", FftType::rfft, x, over_two(options)); }
-Array irfft2(Arg x, FftnOptions options) { return along_axes("irfft2", FftType::irfft, x, over_two(options)); }
+Array fft(Arg x, std::optional<Int> n, AxisNumber axis, std::string norm) {
+  return fft(std::move(x), FftOptions{n, axis, std::move(norm)});
+}
+Array ifft(Arg x, std::optional<Int> n, AxisNumber axis, std::string norm) {
+  return ifft(std::move(x), FftOptions{n, axis, std::move(norm)});
+}
+Array rfft(Arg x, std::optional<Int> n, AxisNumber axis, std::string norm) {
+  return rfft(std::move(x), FftOptions{n, axis, std::move(norm)});
+}
+Array irfft(Arg x, std::optional<Int> n, AxisNumber axis, std::string norm) {
+  return irfft(std::move(x), FftOptions{n, axis, std::move(norm)});
+}
+Array hfft(Arg x, std::optional<Int> n, AxisNumber axis, std::string norm) {
+  return hfft(std::move(x), FftOptions{n, axis, std::move(norm)});
+}
+Array ihfft(Arg x, std::optional<Int> n, AxisNumber axis, std::string norm) {
+  return ihfft(std::move(x), FftOptions{n, axis, std::move(norm)});
+}
+
+Array fftn(Arg x, OptionalShape s, Axis axes, std::string norm) {
+  return along_axes("fftn", FftType::fft, x, {s.value(), std::move(axes), std::move(norm)});
+}
+Array ifftn(Arg x, OptionalShape s, Axis axes, std::string norm) {
+  return along_axes("ifftn", FftType::ifft, x, {s.value(), std::move(axes), std::move(norm)});
+}
+Array rfftn(Arg x, OptionalShape s, Axis axes, std::string norm) {
+  return along_axes("rfftn", FftType::rfft, x, {s.value(), std::move(axes), std::move(norm)});
+}
+Array irfftn(Arg x, OptionalShape s, Axis axes, std::string norm) {
+  return along_axes("irfftn", FftType::irfft, x, {s.value(), std::move(axes), std::move(norm)});
+}
+Array fft2(Arg x, OptionalShape s, Axis axes, std::string norm) {
+  return along_axes("fft2", FftType::fft, x, over_two({s.value(), std::move(axes), std::move(norm)}));
+}
+Array ifft2(Arg x, OptionalShape s, Axis axes, std::string norm) {
+  return along_axes("ifft2", FftType::ifft, x, over_two({s.value(), std::move(axes), std::move(norm)}));
+}
+Array rfft2(Arg x, OptionalShape s, Axis axes, std::string norm) {
+  return along_axes("rfft2", FftType::rfft, x, over_two({s.value(), std::move(axes), std::move(norm)}));
+}
+Array irfft2(Arg x, OptionalShape s, Axis axes, std::string norm) {
+  return along_axes("irfft2", FftType::irfft, x, over_two({s.value(), std::move(axes), std::move(norm)}));
+}
 
 Array fftfreq(Int samples, double d, DType dtype, SourceLoc loc) {
   const std::int64_t n = samples;

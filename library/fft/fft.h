@@ -1,10 +1,12 @@
 #pragma once
+#include <concepts>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/core/array/array.h"
 #include "weft/core/array/axis.h"
+#include "weft/core/array/optional_shape.h"
 
 namespace weft {
 
@@ -14,32 +16,35 @@ namespace fft {
 
 struct FftOptions {
   std::optional<Int> n = {};      ///< the signal's length: it is cut, or padded with zeros at the end; absent: its own
+  AxisNumber axis = -1;           ///< along which
   std::string norm = "backward";  ///< "backward": divides the inverse by n; "forward": the forward transform; "ortho": both by sqrt(n)
 };
+// The parameters are in NumPy's order, `fft(x, n, axis, norm)`, or named: `fft(x, {.axis = 0})`; an n of `none` is the signal's own length.
+
 /// The sum over j of x[j] exp(-2 pi i j k / n), for each k.
-Array fft(Arg x, int axis, FftOptions options = {});
-inline Array fft(Arg x) { return fft(std::move(x), -1); }
-inline Array fft(Arg x, FftOptions options) { return fft(std::move(x), -1, std::move(options)); }
+Array fft(Arg x, std::optional<Int> n, AxisNumber axis = -1, std::string norm = "backward");
+inline Array fft(Arg x) { return fft(std::move(x), none); }
+Array fft(Arg x, FftOptions options);
 /// The inverse of fft.
-Array ifft(Arg x, int axis, FftOptions options = {});
-inline Array ifft(Arg x) { return ifft(std::move(x), -1); }
-inline Array ifft(Arg x, FftOptions options) { return ifft(std::move(x), -1, std::move(options)); }
+Array ifft(Arg x, std::optional<Int> n, AxisNumber axis = -1, std::string norm = "backward");
+inline Array ifft(Arg x) { return ifft(std::move(x), none); }
+Array ifft(Arg x, FftOptions options);
 /// The first n / 2 + 1 elements of the fft of a real signal; the others are their mirror image.
-Array rfft(Arg x, int axis, FftOptions options = {});
-inline Array rfft(Arg x) { return rfft(std::move(x), -1); }
-inline Array rfft(Arg x, FftOptions options) { return rfft(std::move(x), -1, std::move(options)); }
+Array rfft(Arg x, std::optional<Int> n, AxisNumber axis = -1, std::string norm = "backward");
+inline Array rfft(Arg x) { return rfft(std::move(x), none); }
+Array rfft(Arg x, FftOptions options);
 /// The inverse of rfft: a real signal of length n, which is 2 (m - 1) for m elements if not given.
-Array irfft(Arg x, int axis, FftOptions options = {});
-inline Array irfft(Arg x) { return irfft(std::move(x), -1); }
-inline Array irfft(Arg x, FftOptions options) { return irfft(std::move(x), -1, std::move(options)); }
+Array irfft(Arg x, std::optional<Int> n, AxisNumber axis = -1, std::string norm = "backward");
+inline Array irfft(Arg x) { return irfft(std::move(x), none); }
+Array irfft(Arg x, FftOptions options);
 /// The transform of a signal with a real spectrum, given by its first half: irfft of the conjugate, not divided.
-Array hfft(Arg x, int axis, FftOptions options = {});
-inline Array hfft(Arg x) { return hfft(std::move(x), -1); }
-inline Array hfft(Arg x, FftOptions options) { return hfft(std::move(x), -1, std::move(options)); }
+Array hfft(Arg x, std::optional<Int> n, AxisNumber axis = -1, std::string norm = "backward");
+inline Array hfft(Arg x) { return hfft(std::move(x), none); }
+Array hfft(Arg x, FftOptions options);
 /// The inverse of hfft.
-Array ihfft(Arg x, int axis, FftOptions options = {});
-inline Array ihfft(Arg x) { return ihfft(std::move(x), -1); }
-inline Array ihfft(Arg x, FftOptions options) { return ihfft(std::move(x), -1, std::move(options)); }
+Array ihfft(Arg x, std::optional<Int> n, AxisNumber axis = -1, std::string norm = "backward");
+inline Array ihfft(Arg x) { return ihfft(std::move(x), none); }
+Array ihfft(Arg x, FftOptions options);
 
 struct FftnOptions {
   Shape s = {};                   ///< the lengths along the axes; empty: x's own
@@ -47,29 +52,69 @@ struct FftnOptions {
   std::string norm = "backward";  ///< as FftOptions::norm
 };
 /// fft along several axes, all of them if none are given.
-Array fftn(Arg x, FftnOptions options);
-inline Array fftn(Arg x) { return fftn(std::move(x), {}); }
+Array fftn(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
+inline Array fftn(Arg x) { return fftn(std::move(x), none); }
+// A template, so that {2, 2} is a shape.
+template <std::same_as<FftnOptions> O = FftnOptions>
+Array fftn(Arg x, O options) {
+  return fftn(std::move(x), std::move(options.s), std::move(options.axes), std::move(options.norm));
+}
 /// The inverse of fftn.
-Array ifftn(Arg x, FftnOptions options);
-inline Array ifftn(Arg x) { return ifftn(std::move(x), {}); }
+Array ifftn(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
+inline Array ifftn(Arg x) { return ifftn(std::move(x), none); }
+// A template, so that {2, 2} is a shape.
+template <std::same_as<FftnOptions> O = FftnOptions>
+Array ifftn(Arg x, O options) {
+  return ifftn(std::move(x), std::move(options.s), std::move(options.axes), std::move(options.norm));
+}
 /// rfft along the last of the axes, fft along the others.
-Array rfftn(Arg x, FftnOptions options);
-inline Array rfftn(Arg x) { return rfftn(std::move(x), {}); }
+Array rfftn(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
+inline Array rfftn(Arg x) { return rfftn(std::move(x), none); }
+// A template, so that {2, 2} is a shape.
+template <std::same_as<FftnOptions> O = FftnOptions>
+Array rfftn(Arg x, O options) {
+  return rfftn(std::move(x), std::move(options.s), std::move(options.axes), std::move(options.norm));
+}
 /// The inverse of rfftn.
-Array irfftn(Arg x, FftnOptions options);
-inline Array irfftn(Arg x) { return irfftn(std::move(x), {}); }
+Array irfftn(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
+inline Array irfftn(Arg x) { return irfftn(std::move(x), none); }
+// A template, so that {2, 2} is a shape.
+template <std::same_as<FftnOptions> O = FftnOptions>
+Array irfftn(Arg x, O options) {
+  return irfftn(std::move(x), std::move(options.s), std::move(options.axes), std::move(options.norm));
+}
 /// fftn over the last two axes.
-Array fft2(Arg x, FftnOptions options);
-inline Array fft2(Arg x) { return fft2(std::move(x), {}); }
+Array fft2(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
+inline Array fft2(Arg x) { return fft2(std::move(x), none); }
+// A template, so that {2, 2} is a shape.
+template <std::same_as<FftnOptions> O = FftnOptions>
+Array fft2(Arg x, O options) {
+  return fft2(std::move(x), std::move(options.s), std::move(options.axes), std::move(options.norm));
+}
 /// ifftn over the last two axes.
-Array ifft2(Arg x, FftnOptions options);
-inline Array ifft2(Arg x) { return ifft2(std::move(x), {}); }
+Array ifft2(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
+inline Array ifft2(Arg x) { return ifft2(std::move(x), none); }
+// A template, so that {2, 2} is a shape.
+template <std::same_as<FftnOptions> O = FftnOptions>
+Array ifft2(Arg x, O options) {
+  return ifft2(std::move(x), std::move(options.s), std::move(options.axes), std::move(options.norm));
+}
 /// rfftn over the last two axes.
-Array rfft2(Arg x, FftnOptions options);
-inline Array rfft2(Arg x) { return rfft2(std::move(x), {}); }
+Array rfft2(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
+inline Array rfft2(Arg x) { return rfft2(std::move(x), none); }
+// A template, so that {2, 2} is a shape.
+template <std::same_as<FftnOptions> O = FftnOptions>
+Array rfft2(Arg x, O options) {
+  return rfft2(std::move(x), std::move(options.s), std::move(options.axes), std::move(options.norm));
+}
 /// irfftn over the last two axes.
-Array irfft2(Arg x, FftnOptions options);
-inline Array irfft2(Arg x) { return irfft2(std::move(x), {}); }
+Array irfft2(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
+inline Array irfft2(Arg x) { return irfft2(std::move(x), none); }
+// A template, so that {2, 2} is a shape.
+template <std::same_as<FftnOptions> O = FftnOptions>
+Array irfft2(Arg x, O options) {
+  return irfft2(std::move(x), std::move(options.s), std::move(options.axes), std::move(options.norm));
+}
 
 /// The frequencies that fft's elements belong to, for samples d apart: 0, 1, ..., then the negative ones, divided by n d.
 Array fftfreq(Int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());

@@ -67,7 +67,7 @@ Array atleast_2d(Arg x) { return with_axes(x, 2); }
 Array atleast_3d(Arg x) { return with_axes(x, 3); }
 Array permute_dims(Arg x, Axis axes) { return transpose(x, axes); }
 Array matrix_transpose(Arg x) { return swapaxes(x, -1, -2); }
-Array rollaxis(Arg x, int axis, int start) {
+Array rollaxis(Arg x, AxisNumber axis, AxisNumber start) {
   const int ndim = x.array().ndim(), from = axis_of(x, axis, "rollaxis");
   const int before = start == ndim ? ndim : axis_of(x, start, "rollaxis");
   return moveaxis(x, from, from < before ? before - 1 : before);
@@ -103,7 +103,7 @@ Array broadcast_in_dim(Arg x, Shape shape, Axis broadcast_dimensions) {
   return detail::broadcast_in_dim(x.array(), shape, broadcast_dimensions.axes(), x.where());
 }
 
-Array append(Arg a, Arg b, std::optional<int> axis) {
+Array append(Arg a, Arg b, std::optional<AxisNumber> axis) {
   LocScope scope(a.where());
   if (axis) return concatenate({a, b}, *axis);
   return concatenate({ravel(a), ravel(b)}, 0);
@@ -134,11 +134,11 @@ Array block(const std::vector<std::vector<Array>>& rows, SourceLoc loc) {
   }
   return concatenate(joined, -2, loc);
 }
-std::vector<Array> unstack(Arg x, int axis) {
+std::vector<Array> unstack(Arg x, AxisNumber axis) {
   LocScope scope(x.where());
   return detail::unstack_along(x.array(), axis_of(x, axis, "unstack"), x.where());
 }
-std::vector<Array> array_split(Arg x, Sections sections, int axis) {
+std::vector<Array> array_split(Arg x, Sections sections, AxisNumber axis) {
   const int a = axis_of(x, axis, "array_split");
   if (!sections.count()) return split(x, sections, a);
   const std::int64_t n = x.array().shape()[a], pieces = *sections.count();
@@ -154,7 +154,7 @@ std::vector<Array> vsplit(Arg x, Sections sections) { return split(x, sections, 
 
 Array fliplr(Arg x) { return flip(x, 1); }
 Array flipud(Arg x) { return flip(x, 0); }
-Array rot90(Arg x, Int turns, std::pair<int, int> axes) {
+Array rot90(Arg x, Int turns, std::pair<AxisNumber, AxisNumber> axes) {
   LocScope scope(x.where());
   const int a = axis_of(x, axes.first, "rot90"), b = axis_of(x, axes.second, "rot90");
   if (a == b) throw AxisError(fmt::format("rot90: axis {} of {} is given twice", a, to_string(x.aval())), detail::effective_loc(x.where()));
@@ -163,7 +163,7 @@ Array rot90(Arg x, Int turns, std::pair<int, int> axes) {
   if (k == 2) return flip(x, {a, b});
   return k == 1 ? swapaxes(flip(x, b), a, b) : flip(swapaxes(x, a, b), b);
 }
-Array roll_by(Arg x, const Array& shift, std::optional<int> axis) {
+Array roll_by(Arg x, const Array& shift, std::optional<AxisNumber> axis) {
   LocScope scope(x.where());
   if (shift.ndim() != 0 || !shift.dtype().is_integer())
     throw ShapeError(fmt::format("roll: the shift is {}; it must be an integer scalar", to_string(shift.aval())),
@@ -175,7 +175,7 @@ Array roll_by(Arg x, const Array& shift, std::optional<int> axis) {
   const Array at = arange(n) - detail::positions_around(shift, n, x.where());
   return take(x, where(at < 0, at + n, at), a, {.mode = "promise_in_bounds"});
 }
-Array repeat_by(Arg x, const Array& counts, std::optional<int> axis, RepeatOptions options) {
+Array repeat_by(Arg x, const Array& counts, std::optional<AxisNumber> axis, RepeatOptions options) {
   LocScope scope(x.where());
   if (!axis) return repeat_by(ravel(x), counts, 0, options);
   const int a = axis_of(x, *axis, "repeat");

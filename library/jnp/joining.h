@@ -22,7 +22,7 @@ Array permute_dims(Arg x, Axis axes);
 /// Swaps the last two axes.
 Array matrix_transpose(Arg x);
 /// The axis moved to stand before the axis that is at `start`.
-Array rollaxis(Arg x, int axis, int start = 0);
+Array rollaxis(Arg x, AxisNumber axis, AxisNumber start = 0);
 /// All arrays broadcast to their common shape. Throws ShapeError if there is none.
 std::vector<Array> broadcast_arrays(Args xs);
 /// The shape that arrays of these shapes are broadcast to. Throws ShapeError if there is none.
@@ -31,7 +31,7 @@ Shape broadcast_shapes(const std::vector<Shape>& shapes, SourceLoc loc = SourceL
 Array broadcast_in_dim(Arg x, Shape shape, Axis broadcast_dimensions);
 
 /// b after a along an axis, or both flattened.
-Array append(Arg a, Arg b, std::optional<int> axis = {});
+Array append(Arg a, Arg b, std::optional<AxisNumber> axis = {});
 /// Stacks arrays along a third axis.
 Array dstack(Args xs, SourceLoc loc = SourceLoc::here());
 /// Joins matrices, and vectors as columns, side by side.
@@ -39,9 +39,10 @@ Array column_stack(Args xs, SourceLoc loc = SourceLoc::here());
 /// Rows of blocks put together: `block({{a, b}, {c, d}})`.
 Array block(const std::vector<std::vector<Array>>& rows, SourceLoc loc = SourceLoc::here());
 /// The slices along an axis.
-std::vector<Array> unstack(Arg x, int axis = 0);
+std::vector<Array> unstack(Arg x, AxisNumber axis = 0);
 /// Splits along an axis into pieces; the first ones are longer by one if the size is not divisible.
-std::vector<Array> array_split(Arg x, Sections sections, int axis = 0);
+std::vector<Array> array_split(Arg x, Sections sections, AxisNumber axis = 0);
+std::vector<Array> array_split(Arg x, detail::NoSections) = delete;
 /// split along axis 1; for a vector along axis 0.
 std::vector<Array> hsplit(Arg x, Sections sections);
 /// split along axis 0.
@@ -51,11 +52,11 @@ std::vector<Array> vsplit(Arg x, Sections sections);
 Array fliplr(Arg x);
 Array flipud(Arg x);
 /// Rotates the array by k times 90 degrees in the plane of two axes, from the first towards the second.
-Array rot90(Arg x, Int k = 1, std::pair<int, int> axes = {0, 1});
+Array rot90(Arg x, Int k = 1, std::pair<AxisNumber, AxisNumber> axes = {0, 1});
 /// roll by a number that may be traced; without an axis, of the flattened array.
-Array roll_by(Arg x, const Array& shift, std::optional<int> axis = {});
+Array roll_by(Arg x, const Array& shift, std::optional<AxisNumber> axis = {});
 template <std::same_as<Array> A>
-Array roll(Arg x, const A& shift, std::optional<int> axis = {}) {
+Array roll(Arg x, const A& shift, std::optional<AxisNumber> axis = {}) {
   return roll_by(std::move(x), shift, axis);
 }
 /// Options of repeat.
@@ -64,9 +65,9 @@ struct RepeatOptions {
 };
 /// Element i as many times as `counts` says for it, along an axis or of the flattened array. Traced counts need `total_repeat_length`: a
 /// longer result is cut off, a shorter one padded with the last element.
-Array repeat_by(Arg x, const Array& counts, std::optional<int> axis = {}, RepeatOptions options = {});
+Array repeat_by(Arg x, const Array& counts, std::optional<AxisNumber> axis = {}, RepeatOptions options = {});
 template <std::same_as<Array> A>
-Array repeat(Arg x, const A& counts, std::optional<int> axis = {}, RepeatOptions options = {}) {
+Array repeat(Arg x, const A& counts, std::optional<AxisNumber> axis = {}, RepeatOptions options = {}) {
   return repeat_by(std::move(x), counts, axis, options);
 }
 

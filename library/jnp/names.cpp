@@ -10,6 +10,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/elementwise/bitcast.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/numpy/numpy.h"
 #include "weft/transforms/control/control_flow.h"
@@ -69,7 +70,11 @@ Array float_power(Arg x, Arg y) {
 }
 Array true_divide(Arg x, Arg y) { return divide(x, y); }
 Array mod(Arg x, Arg y) { return remainder(x, y); }
-Array fmod(Arg x, Arg y) { return rem(x, y); }
+Array fmod(Arg x, Arg y) {
+  LocScope scope(x.where());
+  const Array r = rem(x, y);
+  return r.dtype().is_integer() ? where(y.array() == 0, zeros_like(r), r) : r;
+}
 Array fmax(Arg x, Arg y) {
   LocScope scope(x.where());
   return where(isnan(x), y, where(isnan(y), x, maximum(x, y)));
@@ -210,8 +215,8 @@ Array gcd(Arg x, Arg y) {
 }
 Array lcm(Arg x, Arg y) {
   LocScope scope(x.where());
-  const Array divisor = gcd(x, y);
-  return where(divisor == 0, 0, abs(div(convert(x, divisor.dtype()), where(divisor == 0, 1, divisor)) * y.array()));
+  const Array divisor = gcd(x, y), a = abs(convert(x, divisor.dtype())), b = abs(convert(y, divisor.dtype()));
+  return where(divisor == 0, 0, a * div(b, where(divisor == 0, 1, divisor)));
 }
 Array select(Args conditions, Args choices, Arg otherwise) {
   LocScope scope(otherwise.where());
@@ -224,6 +229,10 @@ Array select(Args conditions, Args choices, Arg otherwise) {
   return result;
 }
 
+Array copy(Arg x) {
+  LocScope scope(x.where());
+  return detail::copied(x.array(), x.where());
+}
 Array asarray(const Array& x, DType dtype, SourceLoc loc) { return convert(Arg(x, loc), dtype); }
 
 }  // namespace weft

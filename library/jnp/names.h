@@ -56,7 +56,7 @@ Array float_power(Arg x, Arg y);
 Array true_divide(Arg x, Arg y);
 /// x % y.
 Array mod(Arg x, Arg y);
-/// rem(x, y), with x's sign.
+/// rem(x, y), with x's sign; of integers by 0, 0.
 Array fmod(Arg x, Arg y);
 /// The larger one; if one is NaN, the other one.
 Array fmax(Arg x, Arg y);
@@ -116,7 +116,7 @@ std::pair<Array, Array> frexp(Arg x);
 Array ldexp(Arg x, Arg exponent);
 /// The greatest common divisor of integers.
 Array gcd(Arg x, Arg y);
-/// The least common multiple of integers.
+/// The least common multiple of integers; one that is too large wraps around.
 Array lcm(Arg x, Arg y);
 /// Elementwise, the choice whose condition is the first that holds; `otherwise` where none does.
 Array select(Args conditions, Args choices, Arg otherwise = 0);
@@ -135,6 +135,8 @@ Array asarray(A&&... values) {
 inline Array asarray(Literal values, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here()) {
   return array(std::move(values), dtype, loc);
 }
+/// A copy of the array in memory of its own; other arrays' memory isn't donated with it.
+Array copy(Arg x);
 /// The array itself, in the dtype.
 Array asarray(const Array& x, DType dtype, SourceLoc loc = SourceLoc::here());
 

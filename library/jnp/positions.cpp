@@ -122,7 +122,7 @@ Array flatnonzero(Arg x, NonzeroOptions options) {
   return flat_positions("flatnonzero", x, options, convert(Array(std::int64_t{options.fill_value}), position_dtype(x.array().size())));
 }
 Array extract(Arg condition, Arg x) { return compress(ravel(condition), ravel(x), 0); }
-Array compress(Arg condition, Arg x, std::optional<int> axis) {
+Array compress(Arg condition, Arg x, std::optional<AxisNumber> axis) {
   LocScope scope(x.where());
   if (!axis) return compress(condition, ravel(x), 0);
   const int a = axis_of(x, *axis, "compress");
@@ -193,7 +193,7 @@ Array ravel_multi_index(Args positions, Shape shape) {
   return flat;
 }
 
-Array put_along_axis(Arg x, Arg given, Arg values, int axis) {
+Array put_along_axis(Arg x, Arg given, Arg values, AxisNumber axis) {
   LocScope scope(x.where());
   const Array& a = x.array();
   const int dim = axis_of(x, axis, "put_along_axis");
@@ -238,7 +238,7 @@ Array choose(Arg which, Args choices) {
   return result;
 }
 
-Array dynamic_slice_in_dim(Arg x, Arg start, Int size, int axis) {
+Array dynamic_slice_in_dim(Arg x, Arg start, Int size, AxisNumber axis) {
   LocScope scope(x.where());
   const int a = axis_of(x, axis, "dynamic_slice_in_dim");
   std::vector<Array> starts(static_cast<std::size_t>(x.array().ndim()), Array(0));
@@ -247,33 +247,33 @@ Array dynamic_slice_in_dim(Arg x, Arg start, Int size, int axis) {
   sizes[a] = size;
   return dynamic_slice(x, starts, sizes);
 }
-Array dynamic_index_in_dim(Arg x, Arg index, int axis, bool kept) {
+Array dynamic_index_in_dim(Arg x, Arg index, AxisNumber axis, bool kept) {
   LocScope scope(x.where());
   const int a = axis_of(x, axis, "dynamic_index_in_dim");
   const Array one = dynamic_slice_in_dim(x, index, 1, a);
   return kept ? one : squeeze(one, a);
 }
-Array dynamic_update_slice_in_dim(Arg x, Arg update, Arg start, int axis) {
+Array dynamic_update_slice_in_dim(Arg x, Arg update, Arg start, AxisNumber axis) {
   LocScope scope(x.where());
   const int a = axis_of(x, axis, "dynamic_update_slice_in_dim");
   std::vector<Array> starts(static_cast<std::size_t>(x.array().ndim()), Array(0));
   starts[static_cast<std::size_t>(a)] = start.array();
   return dynamic_update_slice(x, update, starts);
 }
-Array dynamic_update_index_in_dim(Arg x, Arg update, Arg index, int axis) {
+Array dynamic_update_index_in_dim(Arg x, Arg update, Arg index, AxisNumber axis) {
   LocScope scope(x.where());
   const int a = axis_of(x, axis, "dynamic_update_index_in_dim");
   const Array v = update.array().ndim() == x.array().ndim() ? update.array() : Array(expand_dims(update, a));
   return dynamic_update_slice_in_dim(x, v, index, a);
 }
-Array slice_in_dim(Arg x, std::optional<Int> start, std::optional<Int> limit, Int stride, int axis) {
+Array slice_in_dim(Arg x, std::optional<Int> start, std::optional<Int> limit, Int stride, AxisNumber axis) {
   LocScope scope(x.where());
   const int a = axis_of(x, axis, "slice_in_dim");
   if (stride < 1) throw ShapeError(fmt::format("slice_in_dim: the stride is {}", std::int64_t{stride}), detail::effective_loc(x.where()));
   const auto bound = [](const std::optional<Int>& b) { return b ? Slice::Bound(std::int64_t{*b}) : Slice::Bound(none); };
   return moveaxis(moveaxis(x, a, 0)[Slice(bound(start), bound(limit), std::int64_t{stride})], 0, a);
 }
-Array index_in_dim(Arg x, Int index, int axis, bool kept) {
+Array index_in_dim(Arg x, Int index, AxisNumber axis, bool kept) {
   LocScope scope(x.where());
   const int a = axis_of(x, axis, "index_in_dim");
   const Array slice_there = moveaxis(x, a, 0)[std::int64_t{index}];

@@ -24,7 +24,7 @@ Array flatnonzero(Arg x, NonzeroOptions options = {});
 /// The elements of the flattened x for which the condition holds; the condition must be concrete.
 Array extract(Arg condition, Arg x);
 /// The slices along an axis, or the elements of the flattened array, for which the condition, of one dimension, holds.
-Array compress(Arg condition, Arg x, std::optional<int> axis = {});
+Array compress(Arg condition, Arg x, std::optional<AxisNumber> axis = {});
 
 /// The positions of a triangle of an n x m matrix: row and column of each of its elements.
 std::vector<Array> tril_indices(Int n, Int k = 0, std::optional<Int> m = {}, SourceLoc loc = SourceLoc::here());
@@ -41,24 +41,24 @@ std::vector<Array> unravel_index(Arg positions, Shape shape);
 Array ravel_multi_index(Args positions, Shape shape);
 
 /// x with values written at indices along an axis; the other dimensions are those of x.
-Array put_along_axis(Arg x, Arg indices, Arg values, int axis);
+Array put_along_axis(Arg x, Arg indices, Arg values, AxisNumber axis);
 /// x with the value, or the vector's elements in turn, on its diagonal.
 Array fill_diagonal(Arg x, Arg value);
 /// Elementwise, the choice with the number that `which` gives; numbers out of range are clamped.
 Array choose(Arg which, Args choices);
 
 /// dynamic_slice along one axis.
-Array dynamic_slice_in_dim(Arg x, Arg start, Int size, int axis = 0);
+Array dynamic_slice_in_dim(Arg x, Arg start, Int size, AxisNumber axis = 0);
 /// The slice at a position along an axis, which stays, with size 1, unless `keepdims` is false.
-Array dynamic_index_in_dim(Arg x, Arg index, int axis = 0, bool keepdims = true);
+Array dynamic_index_in_dim(Arg x, Arg index, AxisNumber axis = 0, bool keepdims = true);
 /// dynamic_update_slice along one axis.
-Array dynamic_update_slice_in_dim(Arg x, Arg update, Arg start, int axis);
+Array dynamic_update_slice_in_dim(Arg x, Arg update, Arg start, AxisNumber axis);
 /// x with the slice at a position along an axis replaced by the update, which may lack the axis.
-Array dynamic_update_index_in_dim(Arg x, Arg update, Arg index, int axis);
+Array dynamic_update_index_in_dim(Arg x, Arg update, Arg index, AxisNumber axis);
 /// x[start:limit:stride] along one axis.
-Array slice_in_dim(Arg x, std::optional<Int> start, std::optional<Int> limit, Int stride = 1, int axis = 0);
+Array slice_in_dim(Arg x, std::optional<Int> start, std::optional<Int> limit, Int stride = 1, AxisNumber axis = 0);
 /// The slice at a position that is known, along an axis, which stays, with size 1, unless `keepdims` is false.
-Array index_in_dim(Arg x, Int index, int axis = 0, bool keepdims = true);
+Array index_in_dim(Arg x, Int index, AxisNumber axis = 0, bool keepdims = true);
 
 /// Options of segment_sum and its relatives (jax.ops).
 struct SegmentOptions {

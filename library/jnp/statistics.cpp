@@ -126,7 +126,12 @@ Array percentile(Arg x, std::initializer_list<double> q, Axis axis, QuantileOpti
 
 Array digitize(Arg x, Arg bins, DigitizeOptions options) {
   LocScope scope(x.where());
-  return searchsorted(bins, x, {.side = options.right ? "left" : "right"});
+  const Array edges = bins.array();
+  if (edges.ndim() != 1) refuse(x, fmt::format("digitize: the bins {} must be a vector", to_string(bins.aval())));
+  const SearchOptions side{.side = options.right ? "left" : "right"};
+  const Array ascending = searchsorted(edges, x, side);
+  if (edges.size() < 2) return ascending;
+  return where(edges(-1) >= edges(0), ascending, static_cast<int>(edges.size()) - searchsorted(flip(edges), x, side));
 }
 Histogram histogram(Arg x, Int bins, HistogramBins options) {
   LocScope scope(x.where());
@@ -134,8 +139,8 @@ Histogram histogram(Arg x, Int bins, HistogramBins options) {
   if (n < 1) refuse(x, fmt::format("histogram: {} bins", n));
   const Array v = floating(x.array());
   Array low, high;
-  if (options.range) {
-    low = convert(Array(options.range->first), v.dtype()), high = convert(Array(options.range->second), v.dtype());
+  if (const auto& range = options.range.value()) {
+    low = convert(Array(range->first), v.dtype()), high = convert(Array(range->second), v.dtype());
   } else if (v.size() == 0) {
     low = zeros({}, v.dtype()), high = ones({}, v.dtype());
   } else {
@@ -165,7 +170,7 @@ Array isin(Arg x, Arg values, bool invert) {
   const Array found = any(expand_dims(x, -1) == ravel(values), -1);
   return invert ? logical_not(found) : found;
 }
-Array lexsort(Args keys, int axis) {
+Array lexsort(Args keys, AxisNumber axis) {
   const std::vector<Arg>& all = keys.args();
   if (all.empty()) throw ShapeError("lexsort: there are no keys");
   LocScope scope(all[0].where());
@@ -174,7 +179,7 @@ Array lexsort(Args keys, int axis) {
   return order;
 }
 
-Array gradient(Arg x, double dx, int axis) {
+Array gradient(Arg x, double dx, AxisNumber axis) {
   LocScope scope(x.where());
   const int a = axis_of(x, axis, "gradient");
   const Array v = floating(x.array());
@@ -184,7 +189,7 @@ Array gradient(Arg x, double dx, int axis) {
   return concatenate({first, (part(v, a, 2, n) - part(v, a, 0, n - 2)) * 0.5, last}, a) / dx;
 }
 Array ediff1d(Arg x) { return diff(ravel(x)); }
-Array unwrap(Arg x, int axis) {
+Array unwrap(Arg x, AxisNumber axis) {
   LocScope scope(x.where());
   const int a = axis_of(x, axis, "unwrap");
   const Array v = floating(x.array());

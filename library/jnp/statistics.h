@@ -64,14 +64,26 @@ Array percentile(Arg x, std::initializer_list<double> q, Axis axis = none, Quant
 struct DigitizeOptions {
   bool right = false;  ///< intervals contain their right edge instead of their left one
 };
-/// For each element the number of the interval of the ascending `bins` that contains it: 0 before the first edge, bins.size() after the
-/// last.
+/// For each element the number of the interval of `bins`, which ascend or descend, that contains it: 0 before the first edge, bins.size()
+/// after the last.
 Array digitize(Arg x, Arg bins, DigitizeOptions options = {});
+/// Two bounds, `{0, 1}`, or none. (A std::optional of a pair can't be made from `{0, 1}`.)
+class Bounds {
+ public:
+  Bounds(None) {}
+  template <Scalar A, Scalar B>
+  Bounds(A lower, B upper) : bounds_(std::in_place, static_cast<double>(lower), static_cast<double>(upper)) {}
+  Bounds(std::pair<double, double> bounds) : bounds_(bounds) {}
+  const std::optional<std::pair<double, double>>& value() const { return bounds_; }
+
+ private:
+  std::optional<std::pair<double, double>> bounds_;
+};
 /// Options of histogram.
 struct HistogramBins {
-  std::optional<std::pair<double, double>> range = {};  ///< of the bins; absent: from the least element to the largest
-  std::optional<Array> weights = {};                    ///< added up in place of ones; of x's shape
-  bool density = false;                                 ///< divided by the total and by the bins' widths
+  Bounds range = none;                ///< of the bins; absent: from the least element to the largest
+  std::optional<Array> weights = {};  ///< added up in place of ones; of x's shape
+  bool density = false;               ///< divided by the total and by the bins' widths
 };
 /// Result of histogram.
 struct Histogram {
@@ -85,15 +97,15 @@ Histogram histogram_of_edges(Arg x, Arg edges, HistogramBins options = {});
 /// Whether each element of x is one of the values.
 Array isin(Arg x, Arg values, bool invert = false);
 /// The positions that sort by the last key, equal elements by the one before it, and so on.
-Array lexsort(Args keys, int axis = -1);
+Array lexsort(Args keys, AxisNumber axis = -1);
 
 /// The derivative along an axis of samples at distance dx, by differences: central ones inside, one-sided ones at the ends. An axis needs
 /// two elements (ShapeError).
-Array gradient(Arg x, double dx = 1, int axis = 0);
+Array gradient(Arg x, double dx = 1, AxisNumber axis = 0);
 /// The differences of neighbours of the flattened array.
 Array ediff1d(Arg x);
 /// Angles with multiples of 2 pi added so that neighbours along the axis differ by pi at most.
-Array unwrap(Arg x, int axis = -1);
+Array unwrap(Arg x, AxisNumber axis = -1);
 /// The rows 1, x, x^2, ... of elements of a vector; the highest power first unless `increasing`.
 Array vander(Arg x, std::optional<Int> n = {}, bool increasing = false);
 /// The coefficients, the highest power first, of the polynomial of a degree that is nearest to the points by least squares.

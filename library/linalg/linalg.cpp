@@ -155,19 +155,20 @@ Array matrix_norm(const Arg& a, const Array& x, const std::vector<int>& axes, co
 
 }  // namespace
 
-Array norm(Arg a, Axis axis, NormOptions options) {
+Array norm(Arg a, NormOrder ord, Axis axis, bool keepdims) { return norm(std::move(a), NormOptions{ord, std::move(axis), keepdims}); }
+Array norm(Arg a, NormOptions options) {
   LocScope scope(a.where());
-  const std::vector<int> axes = detail::resolve_axes(axis, a, "norm");
+  const std::vector<int> axes = detail::resolve_axes(options.axis, a, "norm");
   const bool chosen = options.ord.p() || (options.ord.name() && std::string_view(options.ord.name()) != "fro");
   const bool frobenius = options.ord.name() && !chosen;
-  if ((!axis.is_none() && (axes.size() > 2 || axes.empty())) || ((chosen || frobenius) && axes.size() != 1 && axes.size() != 2))
+  if ((!options.axis.is_none() && (axes.size() > 2 || axes.empty())) || ((chosen || frobenius) && axes.size() != 1 && axes.size() != 2))
     throw AxisError(fmt::format("norm: {} axes of {} are named; name one for vectors, two for matrices, or none for all elements",
                                 axes.size(), detail::to_string(a.aval())),
                     detail::effective_loc(a.where()));
   if (frobenius && axes.size() == 1) unknown_order(a, options.ord, "a vector");
   const Array x = detail::as_dtype(a.array(), detail::inexact_dtype(a.array().dtype()));
   if (!chosen || (axes.size() == 1 && options.ord.p() == 2.))
-    return sqrt(sum(x.dtype().is_complex() ? real(x * conj(x)) : x * x, axis, {.keepdims = options.keepdims}));
+    return sqrt(sum(x.dtype().is_complex() ? real(x * conj(x)) : x * x, options.axis, {.keepdims = options.keepdims}));
   return axes.size() == 1 ? vector_norm(a, x, Axis(axes), options.ord, options.keepdims)
                           : matrix_norm(a, x, axes, options.ord, options.keepdims);
 }

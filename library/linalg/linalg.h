@@ -19,6 +19,14 @@ struct CholeskyOptions {
 /// The lower triangular L with L L^H = (a + a^H) / 2; NaN if that is not positive definite.
 Array cholesky(Arg a, CholeskyOptions options);
 inline Array cholesky(Arg a) { return cholesky(std::move(a), {}); }
+struct ChoFactor {
+  Array c;             ///< the factor
+  bool lower = false;  ///< c c^H = a, else c^H c = a
+};
+/// A Cholesky factor for cho_solve (jax.scipy.linalg.cho_factor): an upper one, or a lower one. Only that triangle of a is read.
+ChoFactor cho_factor(Arg a, bool lower = false);
+/// The x with a x = b, for the factor of a; b as solve has it. `cho_solve({c, true}, b)` takes a lower factor from elsewhere.
+Array cho_solve(const ChoFactor& factor, Arg b);
 
 struct Qr {
   Array q, r;
@@ -42,6 +50,15 @@ struct Eigh {
 Eigh eigh(Arg a);
 /// The eigenvalues alone.
 Array eigvalsh(Arg a);
+
+struct Eig {
+  Array eigenvalues, eigenvectors;
+};
+/// The eigenvalues of any square matrix, in no order, and eigenvectors of norm 1, one a column; both complex, and computed on the host.
+/// They have no derivatives: those of the eigenvalues are eigvals'.
+Eig eig(Arg a);
+/// The eigenvalues alone, complex. Derivatives need eigenvalues that differ.
+Array eigvals(Arg a);
 
 struct Svd {
   Array u, s, vh;
@@ -119,18 +136,15 @@ class NormOrder {
   const char* name_ = nullptr;
 };
 struct NormOptions {
-  NormOrder ord = none;   ///< the norm; absent: the 2-norm of all elements
+  NormOrder ord = none;   ///< the norm; absent: the 2-norm
+  Axis axis = none;       ///< one: of the vectors along it; two: of the matrices; none: of all elements
   bool keepdims = false;  ///< the axes stay, with size 1
 };
 /// The norm of all elements (none), of the vectors along one axis, or of the matrices of two. An order for none needs one or two
-/// dimensions.
-Array norm(Arg a, Axis axis, NormOptions options = {});
+/// dimensions. The parameters are in NumPy's order, `norm(a, ord, axis, keepdims)`, or named: `norm(a, {.axis = 1})`.
+Array norm(Arg a, NormOrder ord, Axis axis = none, bool keepdims = false);
 inline Array norm(Arg a) { return norm(std::move(a), none); }
-// A template, so that {0} is an axis.
-template <std::same_as<NormOptions> O = NormOptions>
-Array norm(Arg a, O options) {
-  return norm(std::move(a), none, std::move(options));
-}
+Array norm(Arg a, NormOptions options);
 
 }  // namespace linalg
 }  // namespace weft

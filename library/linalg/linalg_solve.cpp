@@ -178,6 +178,28 @@ Array triangular_solve(Arg a, Arg b, TriangularOptions options) {
   return vector ? squeeze(x, options.left_side ? -1 : -2) : x;
 }
 
+ChoFactor cho_factor(Arg a, bool lower) {
+  LocScope scope(a.where());
+  const Array x = matrix_operand(a, "cho_factor", true);
+  if (lower) return {detail::cholesky_factor(x, a.where()), true};
+  return {detail::adjoint(detail::cholesky_factor(detail::adjoint(x), a.where())), false};
+}
+Array cho_solve(const ChoFactor& factor, Arg b) {
+  LocScope scope(b.where());
+  const Arg c(factor.c, b.where());
+  const Array p = matrix_operand(c, "cho_solve", true);
+  const bool vector = b.array().ndim() == 1;
+  if (b.array().ndim() == 0 || b.array().shape()[b.array().ndim() - (vector ? 1 : 2)] != p.shape().back())
+    throw ShapeError(fmt::format("cho_solve: {} and {}: the right-hand side must have as many rows as the factor",
+                                 detail::to_string(c.aval()), detail::to_string(b.aval())),
+                     detail::effective_loc(b.where()));
+  const auto step = [&](const Array& y, bool adjoint) {
+    return triangular_solve(p, Arg(y, b.where()), {.lower = factor.lower, .transpose_a = adjoint, .conjugate_a = adjoint});
+  };
+  const Array y = step(step(vector ? expand_dims(b.array(), 1) : b.array(), !factor.lower), factor.lower);
+  return vector ? squeeze(y, -1) : y;
+}
+
 Array inv(Arg a) {
   LocScope scope(a.where());
   const Array x = matrix_operand(a, "inv", true);

@@ -49,7 +49,7 @@ Array hard_silu(Arg x);
 /// x * tanh(softplus(x)).
 Array mish(Arg x);
 /// The first half of an axis times the sigmoid of the second.
-Array glu(Arg x, int axis);
+Array glu(Arg x, AxisNumber axis);
 inline Array glu(Arg x) { return glu(std::move(x), -1); }
 
 // Normalisation.

@@ -106,7 +106,7 @@ Array diag(Arg x, Int offset) {
   return where(eye(*n, *n, k, bool_), broadcast_to(padded, {*n, *n}), zeros({}, a.dtype()));
 }
 
-Array diagonal(Arg x, Int offset, int axis1, int axis2) {
+Array diagonal(Arg x, Int offset, AxisNumber axis1, AxisNumber axis2) {
   LocScope scope(x.where());
   if (x.array().ndim() < 2) refuse(x, "diagonal", "has no two axes");
   const int a = axis_of(x, axis1, "diagonal"), b = axis_of(x, axis2, "diagonal");
@@ -118,13 +118,13 @@ Array diagonal(Arg x, Int offset, int axis1, int axis2) {
   const Array at = arange(n);
   return moveaxis(x.array(), {a, b}, {-2, -1})(ellipsis, at + first_row, at + first_column);
 }
-Array trace(Arg x, Int offset, int axis1, int axis2) {
+Array trace(Arg x, Int offset, AxisNumber axis1, AxisNumber axis2) {
   LocScope scope(x.where());
   if (x.array().ndim() < 2) refuse(x, "trace", "has no two axes");
   return sum(diagonal(x, offset, axis1, axis2), -1);
 }
 
-Array cross(Arg a, Arg b, int axis) {
+Array cross(Arg a, Arg b, AxisNumber axis) {
   LocScope scope(a.where());
   Array parts[2][3];
   int side = 0;
@@ -196,7 +196,7 @@ Array hstack(Args xs, SourceLoc loc) {
   return concatenate(parts, parts.empty() || parts[0].ndim() == 1 ? 0 : 1, loc);
 }
 
-Array diff(Arg x, Int times, int axis) {
+Array diff(Arg x, Int times, AxisNumber axis) {
   LocScope scope(x.where());
   const std::int64_t n = times;
   if (n < 0) refuse(x, "diff", fmt::format("can't be differenced {} times; n must be at least 0", n));
@@ -211,12 +211,12 @@ Array diff(Arg x, Int times, int axis) {
   return y;
 }
 
-Array trapezoid(Arg y, double dx, int axis) {
+Array trapezoid(Arg y, double dx, AxisNumber axis) {
   LocScope scope(y.where());
   const int dim = axis_of(y, axis, "trapezoid");
   return trapezoids(floating(y.array()), dx, dim);
 }
-Array trapezoid(Arg y, Arg x, int axis) {
+Array trapezoid(Arg y, Arg x, AxisNumber axis) {
   LocScope scope(y.where());
   const int dim = axis_of(y, axis, "trapezoid");
   const Array samples = floating(y.array()), places = floating(x.array());

@@ -19,13 +19,13 @@ Array identity(Int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 Array diag(Arg x, Int k);
 inline Array diag(Arg x) { return diag(std::move(x), 0); }
 /// The diagonal of two axes, moved to the end: the elements whose position along axis2 is that along axis1 plus offset.
-Array diagonal(Arg x, Int offset, int axis1 = 0, int axis2 = 1);
+Array diagonal(Arg x, Int offset, AxisNumber axis1 = 0, AxisNumber axis2 = 1);
 inline Array diagonal(Arg x) { return diagonal(std::move(x), 0); }
 /// The sum of that diagonal.
-Array trace(Arg x, Int offset, int axis1 = 0, int axis2 = 1);
+Array trace(Arg x, Int offset, AxisNumber axis1 = 0, AxisNumber axis2 = 1);
 inline Array trace(Arg x) { return trace(std::move(x), 0); }
 /// The cross product of vectors of 3 elements along an axis of a and b; the other axes broadcast.
-Array cross(Arg a, Arg b, int axis = -1);
+Array cross(Arg a, Arg b, AxisNumber axis = -1);
 /// The Kronecker product: each element of a times all of b.
 Array kron(Arg a, Arg b);
 /// The sum of products over the last axis of both; with a scalar, the product.
@@ -44,13 +44,13 @@ Array hstack(Args xs, SourceLoc loc = SourceLoc::here());
 // Sampled functions.
 
 /// The differences of neighbours along an axis, n times.
-Array diff(Arg x, Int n, int axis = -1);
+Array diff(Arg x, Int n, AxisNumber axis = -1);
 inline Array diff(Arg x) { return diff(std::move(x), 1); }
 /// The integral of samples at distance dx by the trapezoidal rule.
-Array trapezoid(Arg y, double dx, int axis = -1);
+Array trapezoid(Arg y, double dx, AxisNumber axis = -1);
 inline Array trapezoid(Arg y) { return trapezoid(std::move(y), 1); }
 /// The same for samples at the points x, a vector or an array of y's shape.
-Array trapezoid(Arg y, Arg x, int axis = -1);
+Array trapezoid(Arg y, Arg x, AxisNumber axis = -1);
 /// The function that is linear between the points (xp, fp) and constant outside, at x; xp ascends.
 Array interp(Arg x, Arg xp, Arg fp);
 /// The polynomial with the coefficients p, the highest power first, at x.

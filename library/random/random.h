@@ -3,32 +3,15 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <type_traits>
 
 #include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
+#include "weft/core/array/optional_shape.h"
 
 namespace weft {
-
-/// A shape, or none. std::optional<Shape> can't be made from `{2, 3}`.
-class OptionalShape {
- public:
-  OptionalShape(None) {}
-  OptionalShape(const Shape& shape) : shape_(shape), has_value_(true) {}
-  OptionalShape(std::initializer_list<Int> dims) : shape_(dims), has_value_(true) {}
-  template <detail::WholeNumber T>
-  OptionalShape(T n, SourceLoc loc = SourceLoc::here()) : shape_(n, loc), has_value_(true) {}
-  template <detail::WholeNumbers R>
-  OptionalShape(const R& dims, SourceLoc loc = SourceLoc::here()) : shape_(detail::whole_numbers(dims, loc)), has_value_(true) {}
-  bool has_value() const { return has_value_; }
-  const Shape& value() const { return shape_; }
-
- private:
-  Shape shape_;
-  bool has_value_ = false;
-};
 
 namespace detail {
 void split_key_into(const Arg& key, int n, Array* keys);
@@ -83,13 +66,13 @@ inline Array bernoulli(Arg key) { return bernoulli(std::move(key), .5); }
 /// Integers in [minval, maxval); minval where that is empty.
 Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype = int32);
 /// x shuffled along an axis, or 0, ..., x - 1 shuffled if x is an integer. Slices stay together unless `independent`.
-Array permutation(Arg key, Arg x, int axis = 0, bool independent = false);
+Array permutation(Arg key, Arg x, AxisNumber axis = 0, bool independent = false);
 
 struct ChoiceOptions {
   detail::NamedFields named = detail::NamedFields();
   bool replace = true;          ///< whether an element may be chosen more than once
   std::optional<Array> p = {};  ///< the probability of each, in one dimension; absent: all equal
-  int axis = 0;                 ///< along which to choose
+  AxisNumber axis = 0;          ///< along which to choose
 };
 /// Elements (rows, ...) of a along an axis, or integers below a if it is an integer; `shape` of them, in place of the axis. Without
 /// replacement there must be as many (ShapeError).
@@ -102,7 +85,7 @@ Array choice(Arg key, Arg a, Shape shape) {
 }
 /// Positions along an axis of logits, int32, each with a probability proportional to exp(logit). The shape is that of the other axes
 /// unless one is given, which ends in it.
-Array categorical(Arg key, Arg logits, int axis = -1, OptionalShape shape = none);
+Array categorical(Arg key, Arg logits, AxisNumber axis = -1, OptionalShape shape = none);
 
 // Distributions with parameters: of the parameters' shapes broadcast together unless a shape is given, to which they broadcast.
 

@@ -139,7 +139,7 @@ Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype) {
   return convert(draw_integers(k, shape, bound(low, highest(dtype)), bound(high, highest(dtype) + 1), int32, loc), dtype);
 }
 
-Array permutation(Arg key, Arg x, int axis, bool independent) {
+Array permutation(Arg key, Arg x, AxisNumber axis, bool independent) {
   const LocScope scope(key.where());
   const int at = x.aval().ndim() == 0 ? 0 : normalize_axis(axis, x.aval().ndim(), "permutation", x.aval(), x.where());
   return draw_permutation(sampling_key(key, "permutation"), x, at, independent, key.where());
@@ -190,7 +190,7 @@ Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options) {
   return numbers ? positions : reshape(take(a, positions, axis), out);
 }
 
-Array categorical(Arg key, Arg logits, int axis, OptionalShape shape) {
+Array categorical(Arg key, Arg logits, AxisNumber axis, OptionalShape shape) {
   const LocScope scope(key.where());
   const SourceLoc loc = key.where();
   const Array x = to_inexact(logits);

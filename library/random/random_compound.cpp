@@ -67,7 +67,7 @@ Array wald(Arg key, Arg mean, OptionalShape asked, DType dtype) {
 Array maxwell(Arg key, Shape shape, DType dtype) {
   const LocScope scope(key.where());
   check_floating(dtype, "maxwell", key.where());
-  return linalg::norm(draw_normal(sampling_key(key, "maxwell"), shape.inserted(shape.size(), 3), dtype, key.where()), -1);
+  return linalg::norm(draw_normal(sampling_key(key, "maxwell"), shape.inserted(shape.size(), 3), dtype, key.where()), {.axis = -1});
 }
 
 Array double_sided_maxwell(Arg key, Arg loc, Arg scale, Shape shape, DType dtype) {

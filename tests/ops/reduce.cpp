@@ -111,7 +111,9 @@ TEST_CASE("reducing nothing") {
 
 TEST_CASE("running reductions") {
   const Array x = array({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}});
-  CHECK(near(cumsum(x), {1, 2, 3, 5, 7, 9}));
+  CHECK(near(cumsum(x, 0), {1, 2, 3, 5, 7, 9}));
+  CHECK(near(cumsum(x), float32, {6}, {1, 3, 6, 10, 15, 21}));
+  CHECK(near(cumprod(x), float32, {6}, {1, 2, 6, 24, 120, 720}));
   CHECK(near(cumsum(x, 1), {1, 3, 6, 4, 9, 15}));
   CHECK(near(cumprod(x, -1), {1, 2, 6, 4, 20, 120}));
   CHECK(near(cummax(array({3, 1, 5})), int32, {3}, {3, 3, 5}));

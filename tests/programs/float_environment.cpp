@@ -67,7 +67,7 @@ const std::vector<Case> kCases = {
     {"products", [](Array x) { return matmul(x, x) * .1 + matmul(x, transpose(x)); }},
     {"double precision", [](Array x) { return convert(matmul(convert(x, float64) / 3, convert(x, float64)), float32); }},
     {"convolution", [](Array x) { return conv(reshape(x, {1, 1, 40, 40}), ones({2, 1, 3, 3}) / 7, {1, 1}, "SAME"); }},
-    {"transforms", [](Array x) { return real(fft::ifft(fft::fft(x, -1, {.norm = "ortho"}) * .3f)) + fft::fftfreq(40, .3); }},
+    {"transforms", [](Array x) { return real(fft::ifft(fft::fft(x, {.norm = "ortho"}) * .3f)) + fft::fftfreq(40, .3); }},
     {"algebra",
      [](Array x) {
        const Array a = matmul(x, transpose(x)) + 3 * eye(40);

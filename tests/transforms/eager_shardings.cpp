@@ -181,7 +181,7 @@ const std::map<std::string, Operation>& operations() {
          const float least = -std::numeric_limits<float>::infinity();
          return reduce_window(v, least, [](Array a, Array b) { return maximum(a, b); }, {1, 3, 1}, {1, 1, 1}, "SAME");
        }},
-      {"fft 2", [](Array v) { return fft::fft(v, 2); }},
+      {"fft 2", [](Array v) { return fft::fft(v, none, 2); }},
       {"triu", [](Array v) { return triu(v); }},
       {"diagonal", [](Array v) { return diagonal(v, 0, 0, 2); }},
       {"scan over 0", [](Array v) { return scan([](Array c, Array u) { return std::pair{c + u, c * 2}; }, v[0], v).second; }},

@@ -40,17 +40,17 @@ TWIN(svds, 0.002) {
             auto [p, q, r] = L::svd(a, {.full_matrices = false});
             return sum(sin(matmul(p, r)));
           })(x[0]),
-          grad([](Array a) { return L::norm(a, none, {.ord = "nuc"}); })(x[0]),
+          grad([](Array a) { return L::norm(a, "nuc"); })(x[0]),
           hessian([](Array v) { return L::svdvals(outer(v, v) + diag(array({1.f, 2.f, 4.f})))(0); })(x[1](slice(), 0)),
           L::pinv(x[0]),
           L::matrix_rank(x[0]),
           L::cond(x[0]),
           grad([](Array a) { return sum(sin(L::pinv(a))); })(x[0]),
-          L::norm(x[0], none, {.ord = 2}),
-          L::norm(x[0], {0, 1}, {.ord = 1}),
-          L::norm(x[0], 0, {.ord = constants::inf}),
-          L::norm(x[0], 1, {.ord = 3}),
-          L::norm(x[0], 1, {.keepdims = true})};
+          L::norm(x[0], 2),
+          L::norm(x[0], 1, {0, 1}),
+          L::norm(x[0], constants::inf, 0),
+          L::norm(x[0], 3, 1),
+          L::norm(x[0], none, 1, true)};
 }
 
 TWIN(solves, 0.002) {
@@ -135,7 +135,7 @@ TWIN(dtypes_misc, 0.01) {
           matmul(b, b),
           matmul(i8, i8),
           dot(h, b),
-          cumsum(b),
+          cumsum(b, 0),
           sort(h),
           max(b),
           var(h),

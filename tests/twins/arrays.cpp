@@ -177,11 +177,11 @@ TWIN(einsums, 3e-05) {
 
 TWIN(ffts, 0.0001) {
   return {fft::fft(x[0]),
-          fft::ifft(x[1], 0),
+          fft::ifft(x[1], none, 0),
           fft::rfft(x[0]),
           fft::irfft(x[1]),
-          fft::irfft(x[1], -1, {.n = 7}),
-          fft::fft(x[0], -1, {.n = 4, .norm = "ortho"}),
+          fft::irfft(x[1], 7),
+          fft::fft(x[0], {.n = 4, .norm = "ortho"}),
           fft::rfftn(x[2]),
           fft::irfftn(x[1]),
           fft::fft2(x[2], {.norm = "forward"}),
@@ -192,9 +192,9 @@ TWIN(ffts, 0.0001) {
           grad([](Array a) { return sum(sin(fft::irfft(fft::rfft(a) * std::complex<float>(1, 2)))); })(x[0]),
           real(grad([](Array a) { return sum(square(fft::irfft(a))); })(x[1])),
           imag(grad([](Array a) { return sum(square(fft::irfft(a))); })(x[1])),
-          vmap([](Array r) { return fft::fft(r, 0); }, {.in_axes = 1, .out_axes = 1})(x[0]),
+          vmap([](Array r) { return fft::fft(r, none, 0); }, {.in_axes = 1, .out_axes = 1})(x[0]),
           hessian([](Array a) { return sum(square(abs(fft::rfft(a)))) * a(0); })(x[0](0)),
-          jvp([](Array a) { return fft::rfft(a, 0, {.n = 8}); }, std::tuple{x[0]}, std::tuple{x[0]}).second,
+          jvp([](Array a) { return fft::rfft(a, 8, 0); }, std::tuple{x[0]}, std::tuple{x[0]}).second,
           fft::fftfreq(7, 0.5),
           fft::rfftfreq(7)};
 }
@@ -227,8 +227,8 @@ TWIN(complexes, 3e-05) {
           vjp([](Array z) { return z * conj(z); }, x[0]).first,
           std::get<0>(vjp([](Array z) { return sin(z) * abs(z); }, x[0]).second(x[0])),
           grad([](Array z) { return linalg::norm(z); })(x[0]),
-          cumsum(x[0]),
-          cumprod(x[0]),
+          cumsum(x[0], 0),
+          cumprod(x[0], 0),
           exp(x[0]) + 1,
           2.5f * x[0],
           x[0] + x[1],

@@ -117,7 +117,7 @@ TWIN(rays, 1e-4) {
   };
   const Array u = linspace(-1, 1, 7),
               d0 = stack({(u(newaxis) + 0 * u(slice(), newaxis)), u(slice(), newaxis) + 0 * u(newaxis), full({7, 7}, 2.f)}, -1);
-  const Array d = d0 / linalg::norm(d0, -1, {.keepdims = true});
+  const Array d = d0 / linalg::norm(d0, none, -1, true);
   auto image = [&](Sphere ss) { return vmap(vmap([&](Array dir) { return shade(ss, {array({0.f, 0.f, -3.f}), dir}); }))(d); };
   const Array im = image(s);
   const Sphere g = grad([&](Sphere ss) { return sum(square(image(ss))); })(s);

@@ -70,7 +70,16 @@ void sizes(const Array& x, N n) {
   weft::diagonal(x, one);
   weft::diff(x, n);
   weft::identity(n);
-  weft::fft::fft(x, -1, {.n = n});
+  weft::fft::fft(x, n, n);
+  weft::concatenate({x, x}, n);
+  weft::stack({x, x}, n);
+  weft::sort(x, n);
+  weft::swapaxes(x, n, one);
+  weft::cumsum(x, n);
+  weft::linalg::norm(x, 2, one);
+  weft::take_along_axis(x, weft::array({{0}}), n);
+  weft::random::permutation(weft::random::key(0), x, n);
+  weft::random::choice(weft::random::key(0), x, {.axis = n});
   weft::fft::fftn(x, {.s = {n, n}});
   weft::fft::fftfreq(n);
   weft::linalg::matrix_power(x, n);

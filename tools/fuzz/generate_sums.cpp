@@ -257,8 +257,8 @@ void Generator::fourier() {
   const int axis = axis_of(x);
   if (x.dtype().is_complex())
     return keep(
-        tame(random_.pick({fft::fft(x, axis), fft::ifft(x, axis), fft::fftn(x), fft::irfft(x, axis, {.n = random_.between(1, 9)})})));
-  keep(tame(random_.coin() ? fft::rfft(x, axis) : fft::fft(x, axis)));
+        tame(random_.pick({fft::fft(x, none, axis), fft::ifft(x, none, axis), fft::fftn(x), fft::irfft(x, random_.between(1, 9), axis)})));
+  keep(tame(random_.coin() ? fft::rfft(x, none, axis) : fft::fft(x, none, axis)));
 }
 
 void Generator::matrices() {

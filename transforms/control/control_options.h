@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 
+#include "weft/core/array/axis.h"
 #include "weft/core/array/integer.h"
 
 namespace weft {
@@ -51,7 +52,7 @@ struct MapOptions {
 /// Options of associative_scan (jax.lax.associative_scan).
 struct AssociativeScanOptions {
   bool reverse = false;  ///< from the last element to the first
-  int axis = 0;          ///< along which
+  AxisNumber axis = 0;   ///< along which
 };
 
 }  // namespace weft

@@ -16,5 +16,7 @@ Array bitcast_elements(const Array& x, DType dtype, SourceLoc loc);
 inline constexpr std::string_view kBitcastName = "bitcast_convert_type";
 /// The primitive for elements of different sizes.
 const Primitive& bitcast_between_sizes();
+/// The primitive `copy`: the values in memory of their own.
+Array copied(const Array& x, SourceLoc loc);
 
 }  // namespace weft::detail

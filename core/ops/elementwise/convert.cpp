@@ -192,6 +192,8 @@ Array bitcast_elements(const Array& x, DType dtype, SourceLoc loc) {
   return x.dtype() == dtype ? x : bind_one<BitcastConvertType>({.new_dtype = dtype}, {x}, loc);
 }
 
+Array copied(const Array& x, SourceLoc loc) { return bind_one<Copy>({}, {x}, loc); }
+
 Array convert_element_type(const Array& x, DType dtype, bool weak, SourceLoc loc) {
   if (x.dtype() == dtype && x.aval().weak == weak) return x;
   if (const LiteralArray* literal = as_literal(x); literal && !dtype.is_key())

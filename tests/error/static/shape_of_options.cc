@@ -1,0 +1,3 @@
+// refused: weft::Shape
+#include <weft/weft.h>
+auto program() { return weft::zeros({.n = 3}); }
