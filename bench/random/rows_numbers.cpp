@@ -70,7 +70,7 @@ const Row kRows[] = {
      }},
     {"fft_c64_axis_0_1000x300",
      [](Writer& w) {
-       return written(w, {{{1000, 300}}}, "return jnp.abs(jnp.fft.fft(a, axis=0))", [](A a) { return abs(fft::fft(a, 0)); });
+       return written(w, {{{1000, 300}}}, "return jnp.abs(jnp.fft.fft(a, axis=0))", [](A a) { return abs(fft::fft(a, none, 0)); });
      }},
     {"adi_middle_axis_f64",
      [](Writer& w) {

@@ -41,8 +41,8 @@ Array relu(Arg x) {
 }
 Array relu6(Arg x) {
   LocScope scope(x.where());
-  const Array zero = scalar_like(x.array(), 0), six = scalar_like(x.array(), 6);
-  return where(x.array() <= zero, zero, where(x.array() >= six, six, x));
+  const Array v = inexact(x), zero = scalar_like(v, 0), six = scalar_like(v, 6);
+  return where(v <= zero, zero, where(v >= six, six, v));
 }
 Array gelu(Arg x) {
   LocScope scope(x.where());
@@ -108,7 +108,7 @@ Array mish(Arg x) {
   const Array v = inexact(x);
   return v * weft::tanh(softplus(v));
 }
-Array glu(Arg x, int axis) {
+Array glu(Arg x, AxisNumber axis) {
   LocScope scope(x.where());
   const Array v = inexact(x);
   const int a = detail::normalize_axis(axis, v.ndim(), "glu", x.aval(), x.where());

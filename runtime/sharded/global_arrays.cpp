@@ -7,6 +7,7 @@
 #include <set>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/hash.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/mesh_axes.h"
@@ -108,8 +109,8 @@ Array make_array_from_process_local_data(const NamedSharding& s, const Array& lo
     const std::int64_t n = local.shape()[d];
     if (!global_shape) {
       if (n % held != 0)
-        throw ShardingError(fmt::format("{}: dimension {} of {} is sharded over {} devices of this process, which don't divide it", name, d,
-                                        detail::to_string(local.aval()), held),
+        throw ShardingError(fmt::format("{}: dimension {} of {} is sharded over {} of this process, which don't divide it", name, d,
+                                        detail::to_string(local.aval()), detail::counted(held, "device")),
                             loc);
       whole = whole.with(d, n / held * parts);
       continue;
@@ -144,8 +145,9 @@ Array make_array_from_single_device_arrays(const Shape& shape, const NamedShardi
   if (const std::string problem = spec_problem(mesh, s.spec(), shape); !problem.empty())
     throw ShardingError(fmt::format("{}: {}", name, problem), loc);
   if (arrays.size() != here.size())
-    throw ShardingError(
-        fmt::format("{}: {} arrays for {} devices of this process in the mesh; give one for each", name, arrays.size(), here.size()), loc);
+    throw ShardingError(fmt::format("{}: {} for {} of this process in the mesh; give one for each", name,
+                                    detail::counted(arrays.size(), "array"), detail::counted(here.size(), "device")),
+                        loc);
   const Shape block = block_shape(mesh, s.spec(), shape);
   std::vector<Ref<Buffer>> shards(mesh.device_ids.size());
   for (std::size_t i = 0; i < here.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/base/thread_object.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/mesh_axes.h"
@@ -32,7 +33,7 @@ Mesh::Mesh(std::vector<Device> devices, Shape shape, std::vector<std::string> na
   for (std::int64_t n : shape)
     if (n < 1) throw ShardingError(fmt::format("Mesh: an axis of the shape {} has no devices", detail::to_string(shape)), loc);
   if (static_cast<std::int64_t>(devices.size()) != shape.num_elements())
-    throw ShardingError(fmt::format("Mesh: {} devices for the shape {}, which takes {}; give as many", devices.size(),
+    throw ShardingError(fmt::format("Mesh: {} for the shape {}, which takes {}; give as many", detail::counted(devices.size(), "device"),
                                     detail::to_string(shape), shape.num_elements()),
                         loc);
   auto data = make_ref<MeshData>();
@@ -63,7 +64,8 @@ Mesh make_mesh(Shape shape, std::vector<std::string> names, SourceLoc loc) {
   const std::int64_t n = shape.num_elements();
   if (n > static_cast<std::int64_t>(all.size()))
     throw ShardingError(
-        fmt::format("make_mesh: the shape {} takes {} devices, there are {}; {}", detail::to_string(shape), n, all.size(),
+        fmt::format("make_mesh: the shape {} takes {}, there {} {}; {}", detail::to_string(shape), detail::counted(n, "device"),
+                    all.size() == 1 ? "is" : "are", all.size(),
                     all[0].platform() == "cpu" ? "set WEFT_NUM_CPU_DEVICES, or config.num_cpu_devices before first use"
                                                : "Mesh(devices(\"cpu\"), ...) and WEFT_NUM_CPU_DEVICES make one of host devices"),
         loc);
@@ -97,11 +99,13 @@ Mesh mesh_of(const MeshAxes& axes) {
     const auto there = static_cast<std::size_t>(processes().num_devices());
     if (n > there)
       throw ShardingError(
-          fmt::format("the mesh {} takes {} devices, there are {}; set WEFT_NUM_CPU_DEVICES, or config.num_cpu_devices before first use",
-                      print_param(axes), n, there));
+          fmt::format("the mesh {} takes {}, there {} {}; set WEFT_NUM_CPU_DEVICES, or config.num_cpu_devices before first use",
+                      print_param(axes), counted(n, "device"), there == 1 ? "is" : "are", there));
     for (std::size_t i = 0; i < n; ++i) ids.push_back(static_cast<int>(i));
   }
-  if (ids.size() < n) throw ShardingError(fmt::format("the mesh {} takes {} devices, {} are given", print_param(axes), n, ids.size()));
+  if (ids.size() < n)
+    throw ShardingError(fmt::format("the mesh {} takes {}, {} {} given", print_param(axes), counted(n, "device"), ids.size(),
+                                    ids.size() == 1 ? "is" : "are"));
   ids.resize(n);
   return Mesh::of(Ref<const RefCounted>(data));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/ir/mesh_axes.h"
 #include "weft/core/trace/trace.h"
@@ -126,7 +127,8 @@ Array lent_array(const Array& x, SourceLoc loc) {
 }
 
 void throw_row_count(const char* operation, std::size_t rows, std::size_t devices, SourceLoc loc) {
-  throw DeviceError(fmt::format("{}: {} shards for {} devices; give one for each", operation, rows, devices), effective_loc(loc));
+  throw DeviceError(fmt::format("{}: {} for {}; give one for each", operation, counted(rows, "shard"), counted(devices, "device")),
+                    effective_loc(loc));
 }
 
 Array put_rows(std::span<const Array> rows, const std::vector<Device>& devices, const char* operation, SourceLoc given) {

@@ -221,7 +221,7 @@ TEST_CASE("custom_partitioning: the user's rule, and the user's function of bloc
   const auto told = [&](auto answer, auto blocks) {
     return message_of<ShardingError>([&] { jit(custom_partitioning(f, answer, blocks))(x); });
   };
-  CHECK(has(told([](const PartitioningQuery&) { return Partitioning{}; }, on_blocks), "0 specs for 1 arguments"));
+  CHECK(has(told([](const PartitioningQuery&) { return Partitioning{}; }, on_blocks), "0 specs for 1 argument and"));
   CHECK(has(told([](const PartitioningQuery& q) { return Partitioning{{P("z")}, q.arg_specs}; }, on_blocks), "argument 0"));
   CHECK(has(told([](const PartitioningQuery& q) { return Partitioning{q.arg_specs, {P()}}; }, on_blocks), "f32[8,8]"));
   CHECK_THROWS_AS(jit(custom_partitioning(f, [](const PartitioningQuery&) -> Partitioning { throw Error("no"); }, on_blocks))(x), Error);

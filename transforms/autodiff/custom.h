@@ -44,14 +44,26 @@ std::pair<A, B> as_pair(std::tuple<A, B> both) {
 template <class T>
 concept PairLike = requires(T both) { as_pair(std::move(both)); };
 
-template <class Rule, class Params, class Out>
+/// Calls a rule of custom_jvp; one with three parameters gets the function itself first.
+template <class Rule, class Self, class Params, class Tangents>
+auto call_jvp_rule(Rule& rule, const Self& self, const Params& primals, const Tangents& tangents) {
+  if constexpr (std::is_invocable_v<Rule&, Params, Tangents>)
+    return rule(primals, tangents);
+  else
+    return rule(self, primals, tangents);
+}
+/// Self: the function that has the rule.
+template <class Self, class Rule, class Params, class Out>
 struct JvpRuleOf final : FlatJvpRule {
-  JvpRuleOf(Ref<const SharedCallable<Rule>> r, const Params& p) : rule(std::move(r)), params(without_leaves(p)) {}
+  JvpRuleOf(Self s, Ref<const SharedCallable<Rule>> r, const Params& p)
+      : self(std::move(s)), rule(std::move(r)), params(without_leaves(p)) {}
+  const Self self;
   const Ref<const SharedCallable<Rule>> rule;
   const Params params;
 
   std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
-    const auto both = as_pair(to_traced(rule->call(with_leaves(params, primals), with_leaves(tangent_structure(params), tangents))));
+    const auto both =
+        as_pair(to_traced(call_jvp_rule(rule->call, self, with_leaves(params, primals), with_leaves(tangent_structure(params), tangents))));
     check_same_structure("custom_jvp", both.first, "output", both.second, "tangent", loc);
     return leaves_of(both);
   }
@@ -95,14 +107,14 @@ class CustomJvp : public Callable<CustomJvp<F, Rule>> {
   out_t<F, A...> call(SourceLoc loc, const A&... args) const {
     using P = params_t<F, A...>;
     using Out = out_t<F, A...>;
-    static_assert(std::is_invocable_v<Rule&, P, tangents_t<P>>,
+    static_assert(std::is_invocable_v<Rule&, P, tangents_t<P>> || std::is_invocable_v<Rule&, const CustomJvp&, P, tangents_t<P>>,
                   "weft: a jvp rule takes two std::tuples, of the primals and of their tangents, one element for each argument");
-    using R = traced_t<decltype(rule_->call(std::declval<P>(), std::declval<tangents_t<P>>()))>;
+    using R = traced_t<decltype(call_jvp_rule(rule_->call, *this, std::declval<P>(), std::declval<tangents_t<P>>()))>;
     static_assert(std::is_same_v<R, std::pair<Out, Out>> || std::is_same_v<R, std::tuple<Out, Out>>,
                   "weft: a jvp rule returns std::pair{output, output tangent}");
     FlatCall<F, A...> flat(f_, loc, args...);
     const std::vector<Array> results =
-        flat_custom_jvp(flat, make_ref<JvpRuleOf<Rule, P, Out>>(rule_, flat.params), name_of_function<Rule>());
+        flat_custom_jvp(flat, make_ref<JvpRuleOf<CustomJvp, Rule, P, Out>>(*this, rule_, flat.params), name_of_function<Rule>());
     return flat.make_result(results);
   }
 
@@ -144,7 +156,8 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
 }  // namespace detail
 
 /// f with the user's forward derivative: rule(std::tuple of primals, std::tuple of tangents) returns std::pair{result, its tangent}, or a
-/// std::tuple of them, the tangent linear in the tangents. It serves forward and reverse mode and their compositions (jax.custom_jvp).
+/// std::tuple of them, the tangent linear in the tangents. It serves forward and reverse mode and their compositions (jax.custom_jvp). A
+/// rule that calls f, so that derivatives of any order use it, takes it as a first parameter: `[](auto f, auto primals, auto tangents)`.
 template <class F = UnaryFunction, class Rule>
 detail::CustomJvp<F, Rule> custom_jvp(F f, Rule rule) {
   return {std::move(f), std::move(rule)};

@@ -12,11 +12,26 @@ struct FlatJvp {
 /// `tangents`: one for each leaf; `tangent_paths`: their names in messages.
 FlatJvp flat_jvp(FlatFunction& f, std::vector<Array> tangents, const Skeleton& tangent_paths);
 
+/// Zeros, the tangent of an integer array. Throws DTypeError for another one.
+Array tangent_of_integer(const Array& primal, SourceLoc loc);
+/// The tangents, of which `none` may stand for that of an argument of integers.
+template <class... P, class... T>
+auto with_tangents_of_integers(const std::tuple<P...>& params, const std::tuple<T...>& given, SourceLoc loc) {
+  const auto filled = [&]<class A, class G>(const A& p, const G& g) {
+    if constexpr (std::is_same_v<G, None> && HasArrays<A>::value)
+      return map_leaves(p, [&](const Array& x) { return tangent_of_integer(x, loc); });
+    else
+      return g;
+  };
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::tuple<decltype(filled(std::get<I>(params), std::get<I>(given)))...>(filled(std::get<I>(params), std::get<I>(given))...);
+  }(std::index_sequence_for<P...>());
+}
 /// The tangents as the function's arguments: each has its argument's structure, static ones have none.
 template <class Params, class Given>
 std::vector<Array> tangent_leaves(const Params& params, const Given& given, SourceLoc loc) {
   static_assert(std::is_convertible_v<Given, tangents_t<Params>>,
-                "weft: a tangent has its argument's type, and none stands for a static argument's");
+                "weft: a tangent has its argument's type, and none stands for a static argument's or an integer's");
   const tangents_t<Params> tangents(given);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     auto check = [&]<class P, class T>(const P& p, const T& t, std::size_t i) {
@@ -37,15 +52,16 @@ struct JvpCall {
       : flat(std::apply([&](const A&... a) { return FlatCall<F, A...>(f, loc, a...); }, primals)) {
     static_assert(sizeof...(A) == sizeof...(T), "weft: one tangent for each argument; std::make_tuple(p) if p is itself a tuple or a pair");
     const std::tuple<traced_t<T>...> traced = to_traced(tangents);
-    result = flat_jvp(flat, tangent_leaves(flat.params, traced, loc), skeleton_of(traced, "tangents"));
+    const auto filled = with_tangents_of_integers(flat.params, traced, loc);
+    result = flat_jvp(flat, tangent_leaves(flat.params, filled, loc), skeleton_of(filled, "tangents"));
   }
 };
 
 }  // namespace detail
 
 /// The function's result at the primals and its directional derivative along the tangents: std::pair{y, dy} (jax.jvp). The tangent of an
-/// integer argument is an integer that is ignored; that of a static argument is `none`. Throws ShapeError or DTypeError if a tangent is not
-/// like its primal.
+/// integer argument is `none`, or an integer that is ignored; that of a static argument is `none`. Throws ShapeError or DTypeError if a
+/// tangent is not like its primal.
 template <class F = UnaryFunction, class... A, class... T>
 auto jvp(F f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, SourceLoc loc = SourceLoc::here()) {
   using Out = detail::out_t<F, A...>;

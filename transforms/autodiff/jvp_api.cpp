@@ -1,12 +1,21 @@
 #include <fmt/format.h>
 
 #include "weft/core/errors/error.h"
+#include "weft/core/ops/common.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/autodiff/jvp.h"
 #include "weft/transforms/evaluate.h"
 
 namespace weft::detail {
+
+Array tangent_of_integer(const Array& primal, SourceLoc loc) {
+  if (primal.dtype().is_inexact())
+    throw DTypeError(fmt::format("jvp: none is the tangent of an integer, but the primal is {}; give zeros_like(x) for no change",
+                                 to_string(primal.aval())),
+                     loc);
+  return zeros_of(primal.aval(), loc);
+}
 
 FlatJvp flat_jvp(FlatFunction& f, std::vector<Array> tangents, const Skeleton& tangent_paths) {
   check_no_array_is_empty(f);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
@@ -140,11 +141,10 @@ class PmapProgram final : public ProgramMaker {
       if (dims[i] != kNotMapped)
         what = fmt::format("{} is {}, whose mapped axis {} has {} rows", leaf_paths(f.arguments())[i], to_string(f.args[i].aval()), dims[i],
                            rows);
-    throw DeviceError(
-        fmt::format("pmap: {}, and there are {} devices; give at most {} rows, map the rest by a vmap inside, or use chunk = true to "
-                    "run them in rounds (WEFT_NUM_CPU_DEVICES sets the number of host devices)",
-                    what, devices, devices),
-        f.loc);
+    throw DeviceError(fmt::format("pmap: {}, and there {} {}; give at most {}, map the rest by a vmap inside, or use chunk = true to "
+                                  "run them in rounds (WEFT_NUM_CPU_DEVICES sets the number of host devices)",
+                                  what, devices == 1 ? "is" : "are", counted(devices, "device"), counted(devices, "row")),
+                      f.loc);
   }
 
   /// The number of rows that the devices take; in the body of another map, all rows.

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/collective/collective_groups.h"
@@ -146,7 +147,7 @@ struct ReduceScatter : LinearCollective<ReduceScatter> {
       c.fail<ShapeError>(fmt::format("dimension {} has size {}, the axis has {}", d, in[d], p.axis_size),
                          "make them equal, or use tiled = true");
     if (in[d] % p.axis_size != 0)
-      c.fail<ShapeError>(fmt::format("dimension {} of size {} can't be divided among {} devices", d, in[d], p.axis_size),
+      c.fail<ShapeError>(fmt::format("dimension {} of size {} can't be divided among {}", d, in[d], counted(p.axis_size, "device")),
                          "pad it to a multiple");
     return c.in[0].with_shape(p.tiled ? in.with(d, in[d] / p.axis_size) : in.erased(d));
   }
@@ -203,8 +204,9 @@ struct AllToAll : CollectiveOp<AllToAll> {
     if (p.split_axis == p.concat_axis && p.axis_size == 0) return c.in[0];
     const std::int64_t n = group_size(c);
     if (in[p.split_axis] % n != 0)
-      c.fail<ShapeError>(fmt::format("dimension {} of size {} can't be divided among {} devices", p.split_axis, in[p.split_axis], n),
-                         "pad it to a multiple");
+      c.fail<ShapeError>(
+          fmt::format("dimension {} of size {} can't be divided among {}", p.split_axis, in[p.split_axis], counted(n, "device")),
+          "pad it to a multiple");
     const Shape split = in.with(p.split_axis, in[p.split_axis] / n);
     return c.in[0].with_shape(split.with(p.concat_axis, split[p.concat_axis] * n));
   }
@@ -270,7 +272,8 @@ struct Ppermute : LinearCollective<Ppermute> {
     std::vector<int> source(static_cast<std::size_t>(n), -1);
     for (const auto& [from, to] : p.perm) {
       if (from >= n || to >= n)
-        throw AxisError(fmt::format("{}: perm holds ({}, {}), the axis `{}` has {} devices", c.op.name, from, to, c.axis.name, n), c.loc);
+        throw AxisError(
+            fmt::format("{}: perm holds ({}, {}), the axis `{}` has {}", c.op.name, from, to, c.axis.name, counted(n, "device")), c.loc);
       source[static_cast<std::size_t>(to)] = from;
     }
     const Array x = materialize_batch_dim(c.in[0], c.dims[0], c.axis.size, 0, c.loc);
@@ -346,7 +349,8 @@ struct Pbroadcast : LinearCollective<Pbroadcast> {
     if (!names_axis(c)) return {{bind_pbroadcast(c.in[0], p, c.loc)}, {c.dims[0]}};
     const AxisAmongOthers split(p.axis_name, c);
     if (split.others.empty() && p.source >= c.axis.size)
-      throw AxisError(fmt::format("{}: source is {}, the axis `{}` has {} devices", c.op.name, p.source, c.axis.name, c.axis.size), c.loc);
+      throw AxisError(
+          fmt::format("{}: source is {}, the axis `{}` has {}", c.op.name, p.source, c.axis.name, counted(c.axis.size, "device")), c.loc);
     Array x = c.in[0];
     const int source = split.lane(p.source);
     if (c.dims[0] != kNotMapped) x = squeeze_axes(slice_axis(x, c.dims[0], source, source + 1, c.loc), {c.dims[0]}, c.loc);

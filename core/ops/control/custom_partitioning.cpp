@@ -1,4 +1,5 @@
 #include "weft/core/ops/control/custom_partitioning.h"
+#include "weft/core/base/counted.h"
 
 #include <fmt/format.h>
 
@@ -63,8 +64,8 @@ std::optional<ShardedValues> partition_custom(const PartitionContext& c) {
   }
   const CallSpecs specs = p.partition.rule->choose(c.partition.mesh(), args, now, c.out, c.eqn.loc);
   if (specs.args.size() != args.size() || specs.results.size() != c.out.size())
-    fail(fmt::format("its rule gives {} specs for {} arguments and {} for {} results; give one for each array", specs.args.size(),
-                     args.size(), specs.results.size(), c.out.size()));
+    fail(fmt::format("its rule gives {} for {} and {} for {}; give one for each array", counted(specs.args.size(), "spec"),
+                     counted(args.size(), "argument"), specs.results.size(), counted(c.out.size(), "result")));
   std::vector<Array> blocks;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (const std::string problem = problem_of(c, specs.args[i], args[i].shape); !problem.empty())

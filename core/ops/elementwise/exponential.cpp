@@ -286,19 +286,22 @@ std::vector<ElementwiseInfo> exponential_infos() {
 
 using namespace detail;
 
+namespace {
+/// log(x) / log_of_base. Of a complex number both parts are divided: dividing the number would make NaN of an infinite part beside 0.
+Array log_to_base(const Arg& x, double log_of_base) {
+  const LocScope scope(x.where());
+  const Array y = log(x);
+  return y.dtype().is_complex() ? complex(real(y) / log_of_base, imag(y) / log_of_base) : y / log_of_base;
+}
+}  // namespace
+
 Array exp(Arg x) { return unary_inexact<Exp>(x); }
 Array exp2(Arg x) { return unary_inexact<Exp2>(x); }
 Array expm1(Arg x) { return unary_inexact<Expm1>(x); }
 Array log(Arg x) { return unary_inexact<Log>(x); }
 Array log1p(Arg x) { return unary_inexact<Log1p>(x); }
-Array log2(Arg x) {
-  const LocScope scope(x.where());
-  return log(x) / std::numbers::ln2;
-}
-Array log10(Arg x) {
-  const LocScope scope(x.where());
-  return log(x) / std::numbers::ln10;
-}
+Array log2(Arg x) { return log_to_base(x, std::numbers::ln2); }
+Array log10(Arg x) { return log_to_base(x, std::numbers::ln10); }
 Array sigmoid(Arg x) { return unary_inexact<Logistic>(x); }
 Array sqrt(Arg x) { return unary_inexact<Sqrt>(x); }
 Array rsqrt(Arg x) { return unary_inexact<Rsqrt>(x); }

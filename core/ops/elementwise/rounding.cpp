@@ -152,9 +152,10 @@ std::vector<ElementwiseInfo> rounding_infos() { return elementwise_info_list<Abs
 using namespace detail;
 
 namespace {
+bool is_whole(const Arg& x) { return x.aval().dtype.is_integer() || x.aval().dtype.is_bool(); }
 template <class Op>
 Array rounded(const Arg& x) {
-  return x.aval().dtype.is_integer() ? x.array() : bind_one<Op>({}, {to_inexact(x)}, x.where());
+  return is_whole(x) ? x.array() : bind_one<Op>({}, {to_inexact(x)}, x.where());
 }
 /// A function of real arrays applied to both parts of a complex one.
 template <class F>
@@ -168,7 +169,7 @@ Array floor(Arg x) { return rounded<Floor>(x); }
 Array ceil(Arg x) { return rounded<Ceil>(x); }
 Array trunc(Arg x) {
   const LocScope scope(x.where());
-  return x.aval().dtype.is_integer() ? x.array() : where(x.array() < 0, ceil(x), floor(x));
+  return is_whole(x) ? x.array() : where(x.array() < 0, ceil(x), floor(x));
 }
 Array round(Arg x) {
   const LocScope scope(x.where());
