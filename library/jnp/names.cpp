@@ -42,6 +42,12 @@ Array power_of_two(const Array& k, const Bits& bits) {
   return bitcast_convert((convert(k, bits.as) + bits.bias()) << bits.mantissa(), bits.dtype);
 }
 
+/// x < y; of complex numbers with the same real part, by the imaginary one.
+Array precedes(const Arg& x, const Arg& y) {
+  if (!x.aval().dtype.is_complex() && !y.aval().dtype.is_complex()) return x.array() < y.array();
+  return (real(x) < real(y)) | ((real(x) == real(y)) & (imag(x) < imag(y)));
+}
+
 }  // namespace
 
 Array absolute(Arg x) { return abs(x); }
@@ -77,11 +83,11 @@ Array fmod(Arg x, Arg y) {
 }
 Array fmax(Arg x, Arg y) {
   LocScope scope(x.where());
-  return where(isnan(x), y, where(isnan(y), x, maximum(x, y)));
+  return where(precedes(y, x) | isnan(y), x, y);
 }
 Array fmin(Arg x, Arg y) {
   LocScope scope(x.where());
-  return where(isnan(x), y, where(isnan(y), x, minimum(x, y)));
+  return where(precedes(x, y) | isnan(y), x, y);
 }
 Array equal(Arg x, Arg y) {
   LocScope scope(x.where());
@@ -137,7 +143,7 @@ Array right_shift(Arg x, Arg amount) {
 }
 Array bitwise_count(Arg x) {
   LocScope scope(x.where());
-  return convert(population_count(abs(x)), uint8);
+  return convert(population_count(x.array().dtype().is_bool() ? convert(x, uint8) : abs(x)), uint8);
 }
 Array isposinf(Arg x) {
   LocScope scope(x.where());
@@ -180,11 +186,10 @@ std::pair<Array, Array> frexp(Arg x) {
   const double least = bits.dtype == float64 ? std::numeric_limits<double>::min() : double{std::numeric_limits<float>::min()};
   const Array small = abs(given) < least;
   const Array raw = bitcast_convert(where(small, given * std::ldexp(1., up), given), bits.as);
-  const auto shifted = [&](int number) { return convert(number, bits.as) << bits.mantissa(); };
   const Array exponent = ((raw >> bits.mantissa()) & exponents) - (bits.bias() - 1) - where(small, up, 0);
-  const Array mantissa = bitcast_convert((raw & ~shifted(exponents)) | shifted(bits.bias() - 1), bits.dtype);
   const Array itself = ~isfinite(given) | (given == 0);
-  return {where(itself, v, convert(mantissa, v.dtype())), where(itself, 0, convert(exponent, int32))};
+  const Array shift = where(itself, 0, convert(exponent, int32));
+  return {where(itself, v, ldexp(v, -shift)), shift};
 }
 Array ldexp(Arg x, Arg exponent) {
   LocScope scope(x.where());

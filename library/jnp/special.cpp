@@ -97,7 +97,17 @@ Array erfinv(Arg x) { return erf_inv(x); }
 Array logaddexp2(Arg x, Arg y) {
   LocScope scope(x.where());
   const auto [a, b] = detail::promote_inexact("logaddexp2", x, y);
-  return logaddexp(a * std::numbers::ln2, b * std::numbers::ln2) / std::numbers::ln2;
+  const auto value = [](const Array& u, const Array& v) {
+    const Array difference = u - v;  // NaN of equal infinities, and of NaN
+    return Array(where(isnan(difference), u + v, maximum(u, v) + log1p(exp2(-abs(difference))) / std::numbers::ln2));
+  };
+  return custom_jvp(value, [value](Two at, Two along) {
+    const auto& [u, v] = at;
+    const auto& [du, dv] = along;
+    const Array sum = value(u, v);
+    const auto share = [&](const Array& w) { return exp2(where(isinf(sum) & (w == sum), 0, w - sum)); };
+    return std::pair{sum, Array(du * share(u) + dv * share(v))};
+  })(a, b);
 }
 Array gammaln(Arg x) { return lgamma(x); }
 Array ndtr(Arg x) {

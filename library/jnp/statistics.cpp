@@ -131,7 +131,7 @@ Array digitize(Arg x, Arg bins, DigitizeOptions options) {
   const SearchOptions side{.side = options.right ? "left" : "right"};
   const Array ascending = searchsorted(edges, x, side);
   if (edges.size() < 2) return ascending;
-  return where(edges(-1) >= edges(0), ascending, static_cast<int>(edges.size()) - searchsorted(flip(edges), x, side));
+  return where(edges(-1) < edges(0), static_cast<int>(edges.size()) - searchsorted(flip(edges), x, side), ascending);
 }
 Histogram histogram(Arg x, Int bins, HistogramBins options) {
   LocScope scope(x.where());

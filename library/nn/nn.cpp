@@ -42,7 +42,8 @@ Array relu(Arg x) {
 Array relu6(Arg x) {
   LocScope scope(x.where());
   const Array v = inexact(x), zero = scalar_like(v, 0), six = scalar_like(v, 6);
-  return where(v <= zero, zero, where(v >= six, six, v));
+  // NaN stays NaN, without a derivative.
+  return where((v > zero) & (v < six), v, detail::stop_gradient_of(minimum(maximum(v, zero), six), x.where()));
 }
 Array gelu(Arg x) {
   LocScope scope(x.where());

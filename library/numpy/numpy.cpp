@@ -41,6 +41,9 @@ DType position_dtype(std::int64_t n) { return detail::fits_int(n) ? int32 : int6
 /// In a floating dtype: integers as division makes them.
 Array floating(const Array& x) { return x.dtype().is_inexact() ? x : x / 1; }
 
+/// The order of a quantile of numbers of this dtype. A C++ number is not rounded to float32 beside float64.
+Array part_of(const Arg& q, DType dtype) { return dtype == float64 ? convert(q, float64) : floating(q.array()); }
+
 Array trapezoids(const Array& y, const Array& widths, int axis) {
   const std::int64_t n = size_of(y, axis), one = 1;
   return sum(widths * (part(y, axis, std::min(one, n), n) + part(y, axis, 0, std::max(n, one) - 1)), axis) * 0.5;
@@ -255,7 +258,7 @@ Array polyval(Arg p, Arg x) {
 
 Array quantile(Arg x, Arg q, Axis axis, QuantileOptions options) {
   LocScope scope(x.where());
-  const Array a = floating(x.array()), parts = floating(q.array());
+  const Array a = floating(x.array()), parts = part_of(q, a.dtype());
   if (a.dtype().is_complex())
     throw DTypeError(fmt::format("quantile: {} has complex elements, which have no order", to_string(x.aval())),
                      detail::effective_loc(x.where()));
@@ -272,7 +275,7 @@ Array quantile(Arg x, Arg q, Axis axis, QuantileOptions options) {
 }
 Array percentile(Arg x, Arg q, Axis axis, QuantileOptions options) {
   LocScope scope(x.where());
-  return quantile(x, Arg(q.array() / 100, q.where()), axis, options);
+  return quantile(x, Arg(part_of(q, x.array().dtype()) / 100, q.where()), axis, options);
 }
 Array median(Arg x, Axis axis, QuantileOptions options) {
   LocScope scope(x.where());

@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""Writes expressions.txt: functions by their inputs and options."""
+import expressions
+
+lines, used = [], set()
+
+
+def add(cpp, python, sets, flags=""):
+    if cpp not in used:
+        used.add(cpp)
+        lines.append("\t".join([cpp, python, sets] + ([flags] if flags else [])))
+
+
+def same(names, call, sets, flags="", cpp="{}", py="jnp.{}"):
+    for n in names.split():
+        a, _, b = n.partition("=")
+        add(cpp.format(a) + call, py.format(b or a) + call, sets, flags)
+
+
+def section(title):
+    lines.append(f"# {title}")
+
+
+section("functions of one array")
+real = "V E I B"
+both = "V E I B C K"
+same("exp exp2 expm1 log log1p log2 log10 sqrt cbrt sin cos tan sinh cosh tanh asinh", "(x)", both)
+same("asin acos atan acosh atanh sinc square abs sign reciprocal negative positive", "(x)", both)
+same("floor ceil trunc deg2rad rad2deg radians degrees fabs signbit", "(x)", real)
+same("rint round", "(x)", "V E I C K")
+same("isnan isfinite isinf isposinf isneginf", "(x)", "V E I B")
+same("isnan isfinite isinf", "(x + 0)", "C K")
+same("real imag conj angle isreal iscomplex nan_to_num", "(x)", both)
+same("invert bitwise_not bitwise_count", "(x)", "I B")
+same("exp2 rsqrt", "(x)", "V C", "", "{}", "lax.{}")
+same("logical_not ones_like zeros_like", "(x)", "V E I B C")
+same("arcsin arccos arctan arcsinh arccosh arctanh absolute conjugate", "(x)", "V C")
+for f in "exp log1p sqrt sin cos tanh".split():
+    add(f"{f}(x + 1) * x", f"jnp.{f}(x + 1) * x", "V I B C")
+    add(f"{f}(x(slice(none, none, 2)))", f"jnp.{f}(x[::2])", "V C")
+for f in "relu relu6 gelu silu swish elu celu selu leaky_relu softplus soft_sign sigmoid log_sigmoid hard_tanh hard_sigmoid hard_silu mish".split():
+    sets = "V E I D N" if f not in ("silu", "swish", "sigmoid") else "V E D N"
+    add(f"nn::{f}(x)", f"jax.nn.{f}(x)" if f != "selu" else "jax.nn.selu(x)", sets)
+add("nn::elu(x, 0.5)", "jax.nn.elu(x, 0.5)", "V E")
+add("nn::celu(x, 2.)", "jax.nn.celu(x, 2.)", "V E")
+add("nn::leaky_relu(x, 0.2)", "jax.nn.leaky_relu(x, 0.2)", "V E")
+for f in "erf erfc erf_inv lgamma digamma".split():
+    p = {"bessel_i0e": "jax.scipy.special.i0e", "bessel_i1e": "jax.scipy.special.i1e"}.get(f, f"lax.{f}")
+    add({"erf_inv": "erf_inv", "bessel_i0e": "i0e", "bessel_i1e": "i1e"}.get(f, f) + "(x)", p + "(x)", "f16v f32v f64v f16e f32e f64e")
+for f in "logit ndtr entr expit".split():
+    add(f"{f}(z)", f"jax.scipy.special.{f}(z)", "f32v f64v")
+    add(f"{f}(x)", f"jax.scipy.special.{f}(x)", "f32e f64e")
+add("modf(x).first", "jnp.modf(x)[0]", "V E")
+add("modf(x).second", "jnp.modf(x)[1]", "V E", "nograd")
+add("frexp(x).first", "jnp.frexp(x)[0]", "V E")
+add("frexp(x).second", "jnp.frexp(x)[1]", "V E")
+for d in (-1, 0, 1, 2):
+    add(f"round(x, {d})", f"jnp.round(x, {d})", "V I")
+for p in (-2, -1, 0, 1, 2, 3, 5):
+    add(f"integer_pow(x, {p})", f"lax.integer_pow(x, {p})", "V C" if p < 0 else "V I C K")
+for p in ("0", "1", "2", "3", "-1", "0.5", "2.5", "-0.5"):
+    add(f"pow(x, {p})", f"jnp.power(x, {p})", "V E C" + ("" if "-" in p else " I"))
+    add(f"pow(y, {p})", f"jnp.power(y, {p})", "V C")
+for p in ("2", "2.5"):
+    add(f"pow({p}, x)", f"jnp.power({p}, x)", "V E I C")
+add("nan_to_num(x, {.nan = 1, .posinf = 2, .neginf = -2})", "jnp.nan_to_num(x, nan=1, posinf=2, neginf=-2)", "V E C K")
+for a, b in (("-1", "1"), ("none", "0.5"), ("0", "none")):
+    lo, hi = (v if v != "none" else "None" for v in (a, b))
+    if "none" not in (a, b):
+        add(f"clip(x, {a}, {b})", f"jnp.clip(x, {lo}, {hi})", "V E I")
+
+section("functions of two arrays")
+same("add subtract multiply", "(x, y)", "V E I B C K M L D N")
+same("divide true_divide", "(x, y)", "V E I B C K D")
+same("maximum minimum fmax fmin", "(x, y)", "V E I B C")
+same("floor_divide remainder mod fmod", "(x, y)", "V E I")
+same("power float_power", "(y, x)", "V C")
+same("power", "(x, y)", "E")
+same("atan2 arctan2 hypot copysign logaddexp logaddexp2 heaviside nextafter", "(x, y)", "V E I")
+same("equal not_equal less less_equal greater greater_equal", "(x, y)", "V E I B")
+same("equal not_equal", "(x, y)", "C K")
+same("logical_and logical_or logical_xor", "(x, y)", "V E I B C")
+same("bitwise_and bitwise_or bitwise_xor", "(x, y)", "I B")
+add("gcd(x, y)", "jnp.gcd(x, y)", "I")
+add("lcm(x, y)", "jnp.lcm(x, y)", "I")
+add("left_shift(x, z)", "jnp.left_shift(x, z)", "I")
+add("right_shift(x, z)", "jnp.right_shift(x, z)", "I")
+add("isclose(x, y)", "jnp.isclose(x, y)", "V E I B C K")
+add("isclose(x, y, {.rtol = 0.5, .equal_nan = true})", "jnp.isclose(x, y, rtol=0.5, equal_nan=True)", "V E")
+add("array_equal(x, y)", "jnp.array_equal(x, y)", "V I B C")
+add("allclose(x, x)", "jnp.allclose(x, x)", "V E I B C")
+add("divmod(x, y).first", "jnp.divmod(x, y)[0]", "V E I")
+add("divmod(x, y).second", "jnp.divmod(x, y)[1]", "V E I")
+add("ldexp(x, array({-3, 0, 1, 2, 5, 10, -10}))", "jnp.ldexp(x, jnp.array([-3, 0, 1, 2, 5, 10, -10]))", "f32v f64v")
+for f in "xlogy xlog1py".split():
+    add(f"{f}(x, z)", f"jax.scipy.special.{f}(x, z)", "f32v f64v")
+    add(f"{f}(x, y)", f"jax.scipy.special.{f}(x, y)", "f32e f64e")
+add("rel_entr(y, z)", "jax.scipy.special.rel_entr(y, z)", "f32v f64v")
+add("kl_div(y, z)", "jax.scipy.special.kl_div(y, z)", "f32v f64v")
+for op in "+ - *".split():
+    add(f"x {op} y", f"x {op} y", "V I C M L D N" + (" B" if op != "-" else ""))
+    for c in ("2", "0.5", "-3"):
+        add(f"x {op} {c}", f"x {op} {c}", "V I C B" if c != "-3" else "V C i8v i32v")
+        add(f"{c} {op} x", f"{c} {op} x", "V I C B" if c != "-3" else "V C i8v i32v")
+add("x / y", "x / y", "V I C M D N")
+add("x / 2", "x / 2", "V I C B")
+add("2 / y", "2 / y", "V I C")
+add("x % y", "x % y", "V E I")
+add("x % 3", "x % 3", "V I")
+add("-x", "-x", "V I C M D N")
+for op in "< <= > >= == !=".split():
+    add(f"x {op} y", f"x {op} y", "V E I B")
+    add(f"x {op} 1", f"x {op} 1", "V E I")
+for op in "& | ^".split():
+    add(f"x {op} y", f"x {op} y", "I B")
+add("x << 1", "x << 1", "I")
+add("x >> 1", "x >> 1", "I")
+add("where(x > 0, x, y)", "jnp.where(x > 0, x, y)", "V E I M")
+add("where(x > 0, 1, y)", "jnp.where(x > 0, 1, y)", "V I")
+add("where(x > 0, x, 0.5)", "jnp.where(x > 0, x, 0.5)", "V I")
+add("select({x > 1, x > 0}, {x, y}, 7)", "jnp.select([x > 1, x > 0], [x, y], 7)", "V I")
+add("clip(x, z, y)", "jnp.clip(x, z, y)", "V")
+add("complex(y, z)", "lax.complex(y, z)", "f32v f64v")
+for d in "float16 bfloat16 float32 complex64 int32 int8 uint8 bool_".split():
+    add(f"convert(x, {d})", f"x.astype(jnp.{d})", "V I B" + (" C" if d == "complex64" else ""))
+add("reduce_precision(x, 5, 10)", "lax.reduce_precision(x, 5, 10)", "V E")
+add("bitcast_convert(x, int32)", "lax.bitcast_convert_type(x, jnp.int32)", "f32v f32e u32v i32v")
+add("population_count(x)", "lax.population_count(x)", "I")
+add("clz(x)", "lax.clz(x)", "I")
+
+section("reductions")
+for f in "sum prod max min mean var std_=std any all".split():
+    a, _, b = f.partition("=")
+    b = b or a
+    sets = "M L X T" if f in ("sum", "prod", "mean", "var", "std_=std") else "M L T"
+    add(f"{a}(x)", f"jnp.{b}(x)", sets + " V E I B D")
+    add(f"{a}(x, 0)", f"jnp.{b}(x, 0)", sets)
+    add(f"{a}(x, -1)", f"jnp.{b}(x, -1)", sets)
+    add(f"{a}(x, {{0, 1}})", f"jnp.{b}(x, (0, 1))", sets)
+    add(f"{a}(x, {{.keepdims = true}})", f"jnp.{b}(x, keepdims=True)", sets)
+    add(f"{a}(x, 0, {{.where = y > 0}})", f"jnp.{b}(x, 0, where=y > 0" + (", initial=0)" if b in ("max", "min") else ")"),
+        "M T" if b not in ("max", "min") else "none")
+add("max(x, 0, {.where = y > 0, .initial = 0.f})", "jnp.max(x, 0, where=y > 0, initial=0)", "f32m f32t")
+add("min(x, 0, {.where = y > 0, .initial = 0.f})", "jnp.min(x, 0, where=y > 0, initial=0)", "f32m f32t")
+add("sum(x)", "jnp.sum(x)", "N")
+add("prod(x)", "jnp.prod(x)", "N")
+add("mean(x)", "jnp.mean(x)", "N")
+for f in "sum prod".split():
+    add(f"{f}(x, none, {{.initial = 2.f}})", f"jnp.{f}(x, initial=2)", "M T")
+    add(f"{f}(x, {{.dtype = float32}})", f"jnp.{f}(x, dtype=jnp.float32)", "M L I B")
+for n in (1, 2):
+    add(f"var(x, 0, {{.ddof = {n}}})", f"jnp.var(x, 0, ddof={n})", "M T L")
+    add(f"std_(x, {{.ddof = {n}}})", f"jnp.std(x, ddof={n})", "M T L")
+for f in "argmax argmin nanargmax nanargmin".split():
+    add(f"{f}(x)", f"jnp.{f}(x)", "V I M L T" + (" E" if "nan" in f else " E B"))
+    add(f"{f}(x, 0)", f"jnp.{f}(x, 0)", "M L T")
+    add(f"{f}(x, -1, {{.keepdims = true}})", f"jnp.{f}(x, -1, keepdims=True)", "M T")
+for f in "nansum nanprod nanmean nanmax nanmin nanvar nanstd".split():
+    add(f"{f}(x)", f"jnp.{f}(x)", "V E I M")
+    add(f"{f}(x, 0)", f"jnp.{f}(x, 0)", "M T L")
+    add(f"{f}(x, 1, {{.keepdims = true}})", f"jnp.{f}(x, 1, keepdims=True)", "M T")
+for f in "ptp count_nonzero median".split():
+    add(f"{f}(x)", f"jnp.{f}(x)", "V I M L T" + (" B C" if f == "count_nonzero" else ""))
+    add(f"{f}(x, 0)", f"jnp.{f}(x, 0)", "M L T")
+    add(f"{f}(x, 0, {{.keepdims = true}})", f"jnp.{f}(x, 0, keepdims=True)", "M T")
+add("average(x)", "jnp.average(x)", "V I M L T")
+add("average(x, 0)", "jnp.average(x, 0)", "M L T")
+add("average(x, none, {.weights = abs(y) + 1})", "jnp.average(x, weights=jnp.abs(y) + 1)", "M V")
+for q in ("0.3", "0.", "1."):
+    for m in "linear lower higher midpoint nearest".split():
+        add(f'quantile(x, {q}, none, {{.method = "{m}"}})', f'jnp.quantile(x, {q}, method="{m}")', "f32v f64v f32m")
+add("quantile(x, 0.3, 0)", "jnp.quantile(x, 0.3, 0)", "f32m f64m f32t")
+add("quantile(x, array({0.1f, 0.9f}), 1)", "jnp.quantile(x, jnp.array([0.1, 0.9], jnp.float32), 1)", "f32m f32t")
+add("percentile(x, 30, 0)", "jnp.percentile(x, 30, 0)", "f32m f64m f32t")
+for f in "cumsum cumprod".split():
+    add(f"{f}(x)", f"jnp.{f}(x)", "V I B C M L T N D")
+    add(f"{f}(x, 0)", f"jnp.{f}(x, 0)", "M L T X")
+    add(f"{f}(x, -1)", f"jnp.{f}(x, -1)", "M L T X")
+    add(f"{f}(x, 0, {{.dtype = float32}})", f"jnp.{f}(x, 0, dtype=jnp.float32)", "L I B")
+    add(f"{f}(x, 0, {{.reverse = true}})", f"lax.{f}(x, 0, reverse=True)", "M V")
+for f in "cummax cummin cumlogsumexp".split():
+    add(f"{f}(x)", f"lax.{f}(x)", "V E" + (" I" if "log" not in f else "") + " M T")
+    add(f"{f}(x, 1)", f"lax.{f}(x, 1)", "M T")
+    add(f"{f}(x, 1, {{.reverse = true}})", f"lax.{f}(x, 1, reverse=True)", "M T")
+add("logsumexp(x)", "jax.nn.logsumexp(x)", "V E I M X D")
+add("logsumexp(x, 0)", "jax.nn.logsumexp(x, 0)", "M T")
+add("logsumexp(x, 1, {.keepdims = true})", "jax.nn.logsumexp(x, 1, keepdims=True)", "M T")
+add("logsumexp(x, 1, {.where = y > 0})", "jax.nn.logsumexp(x, 1, where=y > 0)", "M T")
+for f in "softmax log_softmax standardize".split():
+    add(f"nn::{f}(x)", f"jax.nn.{f}(x)", "V E M T")
+    add(f"nn::{f}(x, 0)", f"jax.nn.{f}(x, 0)", "M T")
+    add(f"nn::{f}(x, {{0, 1}})", f"jax.nn.{f}(x, (0, 1))", "M T")
+add("nn::glu(x)", "jax.nn.glu(x)", "f32m f64m bf16m f32t")
+add("nn::one_hot(z, 5)", "jax.nn.one_hot(z, 5)", "I")
+add("nn::one_hot(x, 5, float16)", "jax.nn.one_hot(x, 5, dtype=jnp.float16)", "i32v u8v i8v")
+
+section("moving elements")
+movers = [
+    ("transpose(x)", "jnp.transpose(x)", "M L X T V"), ("ravel(x)", "jnp.ravel(x)", "M L X T D N"),
+    ("flip(x)", "jnp.flip(x)", "V M T N"), ("flip(x, 0)", "jnp.flip(x, 0)", "V M T"), ("fliplr(x)", "jnp.fliplr(x)", "M T"),
+    ("flipud(x)", "jnp.flipud(x)", "V M T"), ("rot90(x)", "jnp.rot90(x)", "M T"), ("rot90(x, 3)", "jnp.rot90(x, 3)", "M T"),
+    ("rot90(x, -2, {1, 0})", "jnp.rot90(x, -2, (1, 0))", "M T"), ("roll(x, 2)", "jnp.roll(x, 2)", "V M T N"),
+    ("roll(x, -1, 1)", "jnp.roll(x, -1, 1)", "M T"), ("roll(x, {1, 2}, {0, 1})", "jnp.roll(x, (1, 2), (0, 1))", "M T"),
+    ("repeat(x, 2)", "jnp.repeat(x, 2)", "V M I"), ("repeat(x, 3, 0)", "jnp.repeat(x, 3, 0)", "V M T"),
+    ("repeat(x, 2, -1)", "jnp.repeat(x, 2, -1)", "M T"), ("tile(x, 2)", "jnp.tile(x, 2)", "V M D"),
+    ("tile(x, {2, 3})", "jnp.tile(x, (2, 3))", "V M D"), ("expand_dims(x, 0)", "jnp.expand_dims(x, 0)", "V M D"),
+    ("expand_dims(x, {0, 2})", "jnp.expand_dims(x, (0, 2))", "V M"), ("squeeze(expand_dims(x, 1))", "jnp.squeeze(jnp.expand_dims(x, 1))", "V M"),
+    ("swapaxes(x, 0, -1)", "jnp.swapaxes(x, 0, -1)", "M T"), ("moveaxis(x, 0, -1)", "jnp.moveaxis(x, 0, -1)", "M T"),
+    ("rollaxis(x, 1)", "jnp.rollaxis(x, 1)", "M T"), ("matrix_transpose(x)", "jnp.matrix_transpose(x)", "M T"),
+    ("atleast_1d(x)", "jnp.atleast_1d(x)", "V D M"), ("atleast_2d(x)", "jnp.atleast_2d(x)", "V D M T"), ("atleast_3d(x)", "jnp.atleast_3d(x)", "V D M T"),
+    ("concatenate({x, y})", "jnp.concatenate([x, y])", "V I M T"), ("concatenate({x, y}, 1)", "jnp.concatenate([x, y], 1)", "M T"),
+    ("stack({x, y})", "jnp.stack([x, y])", "V I M D"), ("stack({x, y}, -1)", "jnp.stack([x, y], -1)", "V I M D"),
+    ("vstack({x, y})", "jnp.vstack([x, y])", "V M D"), ("hstack({x, y})", "jnp.hstack([x, y])", "V M D"), ("dstack({x, y})", "jnp.dstack([x, y])", "V M D"),
+    ("column_stack({x, y})", "jnp.column_stack([x, y])", "V M"), ("append(x, y)", "jnp.append(x, y)", "V M"), ("append(x, y, 0)", "jnp.append(x, y, 0)", "M"),
+    ("split(x, {1, 3})[1]", "jnp.split(x, [1, 3])[1]", "V M"), ("split(x, 2, 1)[0]", "jnp.split(x, 2, 1)[0]", "M"),
+    ("array_split(x, 3)[0]", "jnp.array_split(x, 3)[0]", "V M"), ("array_split(x, 3)[2]", "jnp.array_split(x, 3)[2]", "V M"),
+    ("hsplit(x, 2)[1]", "jnp.hsplit(x, 2)[1]", "M"), ("vsplit(x, 3)[1]", "jnp.vsplit(x, 3)[1]", "M"), ("unstack(x)[1]", "jnp.unstack(x)[1]", "V M T"),
+    ("broadcast_to(x, {2, 3, 4})", "jnp.broadcast_to(x, (2, 3, 4))", "M L"), ("reshape(x, {-1, 2})", "jnp.reshape(x, (-1, 2))", "M L T"),
+    ("tril(x)", "jnp.tril(x)", "M L T S"), ("triu(x, 1)", "jnp.triu(x, 1)", "M L T S"), ("tril(x, -1)", "jnp.tril(x, -1)", "M S"),
+    ("diag(x)", "jnp.diag(x)", "V M"), ("diag(x, 1)", "jnp.diag(x, 1)", "V M"), ("diag(x, -1)", "jnp.diag(x, -1)", "V M"),
+    ("diagonal(x)", "jnp.diagonal(x)", "M T"), ("diagonal(x, 1)", "jnp.diagonal(x, 1)", "M T"), ("diagonal(x, 0, 1, 0)", "jnp.diagonal(x, 0, 1, 0)", "M T"),
+    ("trace(x)", "jnp.trace(x)", "M L T"), ("trace(x, 1)", "jnp.trace(x, 1)", "M T"),
+    ("x(0)", "x[0]", "V M T"), ("x(-1)", "x[-1]", "V M T"), ("x(slice(1, none))", "x[1:]", "V M T"), ("x(slice(none, none, -1))", "x[::-1]", "V M T"),
+    ("x(slice(), 1)", "x[:, 1]", "M T"), ("x(ellipsis, 0)", "x[..., 0]", "V M T"), ("x(newaxis)", "x[None]", "V M D"), ("x(array({0, 2, 2}))", "x[jnp.array([0, 2, 2])]", "V M"),
+    ("x(array({-1, 0}), array({1, 2}))", "x[jnp.array([-1, 0]), jnp.array([1, 2])]", "M"), ("take(x, {2, 0})", "jnp.take(x, jnp.array([2, 0]))", "V M T"),
+    ("take(x, {1, 0}, 1)", "jnp.take(x, jnp.array([1, 0]), 1)", "M T"), ('take(x, {7, 90}, {.mode = "clip"})', 'jnp.take(x, jnp.array([7, 90]), mode="clip")', "V M"),
+    ('take(x, {9, -13}, {.mode = "wrap"})', 'jnp.take(x, jnp.array([9, -13]), mode="wrap")', "V M"), ("take(x, {1, 100})", "jnp.take(x, jnp.array([1, 100]))", "V"),
+    ("take_along_axis(x, argsort(x, 1), 1)", "jnp.take_along_axis(x, jnp.argsort(x, 1), 1)", "M"),
+    ("x.at(0).set(5)", "x.at[0].set(5)", "V M I"), ("x.at(slice(1, 3)).add(2)", "x.at[1:3].add(2)", "V M I"), ("x.at(array({0, 0, 1})).add(1)", "x.at[jnp.array([0, 0, 1])].add(1)", "V M I"),
+    ("x.at(array({0, 0, 1})).multiply(2)", "x.at[jnp.array([0, 0, 1])].multiply(2)", "V M I", "nograd"), ("x.at(array({0, 2})).max(1)", "x.at[jnp.array([0, 2])].max(1)", "V M I"),
+    ("x.at(array({0, 2})).min(1)", "x.at[jnp.array([0, 2])].min(1)", "V M I"), ("dynamic_slice_in_dim(x, 1, 2)", "lax.dynamic_slice_in_dim(x, 1, 2)", "V M T".replace("T", "")),
+    ("pad(x, 1)", "jnp.pad(x, 1)", "V M"), ("pad(x, {1, 2})", "jnp.pad(x, (1, 2))", "V M"), ("pad(x, {{1, 0}, {0, 2}}, 3)", "jnp.pad(x, ((1, 0), (0, 2)), constant_values=3)", "M L"),
+]
+for c, p, s, *f in movers:
+    add(c, p, s, *f)
+for m in "edge reflect symmetric wrap maximum minimum mean".split():
+    add(f'pad(x, {{1, 2}}, {{.mode = "{m}"}})', f'jnp.pad(x, (1, 2), mode="{m}")', "V M" + (" I" if m != "mean" else ""))
+
+section("sorting and searching")
+for c, p, s, *f in [
+    ("sort(x)", "jnp.sort(x)", "V E I B M L"), ("sort(x, 0)", "jnp.sort(x, 0)", "M T"), ("sort(x, {.descending = true})", "jnp.sort(x, descending=True)", "V I M"),
+    ("argsort(x)", "jnp.argsort(x)", "V E I B M"), ("argsort(x, 0)", "jnp.argsort(x, 0)", "M T"), ("argsort(x, {.descending = true})", "jnp.argsort(x, descending=True)", "V I M"),
+    ("top_k(x, 2).values", "lax.top_k(x, 2)[0]", "V E I M"), ("top_k(x, 2).indices", "lax.top_k(x, 2)[1]", "V E I M"),
+    ("searchsorted(sort(x), y)", "jnp.searchsorted(jnp.sort(x), y)", "V E I"), ('searchsorted(sort(x), y, {.side = "right"})', 'jnp.searchsorted(jnp.sort(x), y, side="right")', "V E I"),
+    ("digitize(x, sort(y))", "jnp.digitize(x, jnp.sort(y))", "V E I"), ("digitize(x, flip(sort(y)))", "jnp.digitize(x, jnp.flip(jnp.sort(y)))", "V I"),
+    ("digitize(x, flip(sort(y)), {.right = true})", "jnp.digitize(x, jnp.flip(jnp.sort(y)), right=True)", "V I"),
+    ("bincount(z, {.length = 6})", "jnp.bincount(z, length=6)", "I"), ("unique(x, {.size = 4})", "jnp.unique(x, size=4)", "V I B"),
+    ("isin(x, y)", "jnp.isin(x, y)", "V I B"), ("lexsort({x, y})", "jnp.lexsort((x, y))", "V I"),
+    ("histogram(x, 4, {.range = {-1, 2}}).counts", "jnp.histogram(x, 4, range=(-1, 2))[0]", "f32v f64v i32v"), ("histogram(x, 3).edges", "jnp.histogram(x, 3)[1]", "f32v f64v i32v", "nograd"),
+    ("histogram(x, 3, {.density = true}).counts", "jnp.histogram(x, 3, density=True)[0]", "f32v", "nograd"),
+    ("nonzero(x > 0, {.size = 5})[0]", "jnp.nonzero(x > 0, size=5)[0]", "V I"), ("argwhere(x > 0, {.size = 5})", "jnp.argwhere(x > 0, size=5)", "V M"), ("flatnonzero(x > 0, {.size = 5, .fill_value = -1})", "jnp.flatnonzero(x > 0, size=5, fill_value=-1)", "V M"),
+    ("segment_sum(x, array({0, 1, 0, 2, 1, 0, 4}), 4)", "jax.ops.segment_sum(x, jnp.array([0, 1, 0, 2, 1, 0, 4]), 4)", "V I"),
+    ("segment_max(x, array({0, 1, 0, 2, 1, 0, 4}), 4)", "jax.ops.segment_max(x, jnp.array([0, 1, 0, 2, 1, 0, 4]), 4)", "V I"),
+    ("segment_prod(x, array({0, 1, 0, 2, 1, 0, 4}), 4)", "jax.ops.segment_prod(x, jnp.array([0, 1, 0, 2, 1, 0, 4]), 4)", "V I", "nograd"),
+]:
+    add(c, p, s, *f)
+
+section("products, sampled functions, polynomials")
+for c, p, s in [
+    ("matmul(x, z)", "jnp.matmul(x, z)", "M i32m X S H"), ("dot(x, y)", "jnp.dot(x, y)", "V I C"), ("dot(x, z)", "jnp.dot(x, z)", "M"), ("vdot(x, y)", "jnp.vdot(x, y)", "V I C M X"),
+    ("inner(x, y)", "jnp.inner(x, y)", "V I C M"), ("outer(x, y)", "jnp.outer(x, y)", "V I C"), ("kron(x, y)", "jnp.kron(x, y)", "V M"), ("tensordot(x, z, 1)", "jnp.tensordot(x, z, 1)", "M"), ("tensordot(x, y, 2)", "jnp.tensordot(x, y, 2)", "M"),
+    ('einsum("ij,jk->ki", x, z)', 'jnp.einsum("ij,jk->ki", x, z)', "M X"), ('einsum("ij,ij->i", x, y)', 'jnp.einsum("ij,ij->i", x, y)', "M X"), ('einsum("ij->", x)', 'jnp.einsum("ij->", x)', "M"),
+    ("vecdot(x, y)", "jnp.vecdot(x, y)", "V C M X"), ("cross(x(slice(none, 3)), y(slice(none, 3)))", "jnp.cross(x[:3], y[:3])", "V I"), ("convolve(x, y(slice(none, 3)))", "jnp.convolve(x, y[:3])", "V C"),
+    ('convolve(x, y(slice(none, 3)), "same")', 'jnp.convolve(x, y[:3], mode="same")', "V C"), ('correlate(x, y(slice(none, 3)), "full")', 'jnp.correlate(x, y[:3], mode="full")', "V C"),
+    ("diff(x)", "jnp.diff(x)", "V I B M"), ("diff(x, 2)", "jnp.diff(x, 2)", "V I M"), ("diff(x, 1, 0)", "jnp.diff(x, 1, 0)", "M"), ("ediff1d(x)", "jnp.ediff1d(x)", "V I M"), ("gradient(x)", "jnp.gradient(x)", "V"), ("gradient(x, 0.5)", "jnp.gradient(x, 0.5)", "V"),
+    ("trapezoid(x)", "jnp.trapezoid(x)", "V I M"), ("trapezoid(x, 0.5)", "jnp.trapezoid(x, dx=0.5)", "V M"), ("trapezoid(x, cumsum(y))", "jnp.trapezoid(x, jnp.cumsum(y))", "f32v f64v"), ("interp(x, cumsum(y), z)", "jnp.interp(x, jnp.cumsum(y), z)", "f32v f64v"),
+    ("polyval(x, y)", "jnp.polyval(x, y)", "V I C"), ("polyfit(cumsum(y), x, 2)", "jnp.polyfit(jnp.cumsum(y), x, 2)", "f64v"), ("vander(x)", "jnp.vander(x)", "V I"), ("vander(x, 3, true)", "jnp.vander(x, 3, True)", "V I"),
+    ("unwrap(4 * x)", "jnp.unwrap(4 * x)", "f32v f64v"), ("cov(x)", "jnp.cov(x)", "V M"), ("cov(x, {.rowvar = false})", "jnp.cov(x, rowvar=False)", "M"), ("corrcoef(x)", "jnp.corrcoef(x)", "f32m f64m"),
+    ("nn::layer_norm(x, ones(4), zeros(4))", "(x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)", "f32m f32t"),
+]:
+    add(c, p, s)
+
+section("constructors")
+for c, p in [
+    ("arange(5)", "jnp.arange(5)"), ("arange(1, 9, 3)", "jnp.arange(1, 9, 3)"), ("arange(0.5)", "jnp.arange(0.5)"), ("arange(0, 1, 0.25)", "jnp.arange(0, 1, 0.25)"), ("arange(5, 0, -2)", "jnp.arange(5, 0, -2)"),
+    ("linspace(0, 1, 5)", "jnp.linspace(0, 1, 5)"), ("linspace(2, -3, 7)", "jnp.linspace(2, -3, 7)"), ("linspace(0, 10, 4, {.endpoint = false})", "jnp.linspace(0, 10, 4, endpoint=False)"), ("logspace(0, 2, 4)", "jnp.logspace(0, 2, 4)"), ("geomspace(1, 256, 5)", "jnp.geomspace(1, 256, 5)"),
+    ("eye(3)", "jnp.eye(3)"), ("eye(3, 4, 1)", "jnp.eye(3, 4, 1)"), ("eye(3, none, -1)", "jnp.eye(3, k=-1)"), ("tri(3, 4, 1)", "jnp.tri(3, 4, 1)"), ("identity(2)", "jnp.identity(2)"), ("full({2, 2}, 7)", "jnp.full((2, 2), 7)"), ("full({2}, 7.5f)", "jnp.full((2,), 7.5)"), ("indices({2, 3})", "jnp.indices((2, 3))"),
+    ("hanning(6)", "jnp.hanning(6)"), ("hamming(6)", "jnp.hamming(6)"), ("blackman(6)", "jnp.blackman(6)"), ("bartlett(6)", "jnp.bartlett(6)"), ("tril_indices(3)[0]", "jnp.tril_indices(3)[0]"), ("triu_indices(3, 1)[1]", "jnp.triu_indices(3, 1)[1]"), ("diag_indices(3)[1]", "jnp.diag_indices(3)[1]"),
+    ("fft::fftfreq(5)", "jnp.fft.fftfreq(5)"), ("fft::rfftfreq(6, 0.5)", "jnp.fft.rfftfreq(6, 0.5)"),
+]:
+    add(c, p, "D", "nograd")
+
+section("linear algebra")
+for c, p, s, *f in [
+    ("linalg::norm(x)", "jnp.linalg.norm(x)", "V I C M X S"), ("linalg::norm(x, 1)", "jnp.linalg.norm(x, 1)", "V I C S"), ("linalg::norm(x, 2)", "jnp.linalg.norm(x, 2)", "f32v f64v C"), ("linalg::norm(x, 3)", "jnp.linalg.norm(x, 3)", "f32v f64v C"), ("linalg::norm(x, 0)", "jnp.linalg.norm(x, 0)", "f32v I"), ("linalg::norm(x, constants::inf)", "jnp.linalg.norm(x, jnp.inf)", "f32v f64v S I"),
+    ("linalg::norm(x, -constants::inf)", "jnp.linalg.norm(x, -jnp.inf)", "f32v f64v S"), ("linalg::norm(x, -1)", "jnp.linalg.norm(x, -1)", "f32v S"), ("linalg::norm(x, 2, 0)", "jnp.linalg.norm(x, 2, 0)", "M"), ("linalg::norm(x, none, 1, true)", "jnp.linalg.norm(x, None, 1, True)", "M X"), ('linalg::norm(x, "nuc")', 'jnp.linalg.norm(x, "nuc")', "S"), ('linalg::norm(x, "fro")', 'jnp.linalg.norm(x, "fro")', "M S H"), ("linalg::norm(x, 2, {0, 1})", "jnp.linalg.norm(x, 2, (0, 1))", "S"),
+    ("linalg::det(x)", "jnp.linalg.det(x)", "S H"), ("linalg::inv(x)", "jnp.linalg.inv(x)", "S H"), ("linalg::solve(x, y)", "jnp.linalg.solve(x, y)", "S H"), ("linalg::slogdet(x).sign", "jnp.linalg.slogdet(x)[0]", "S H"), ("linalg::slogdet(x).logabsdet", "jnp.linalg.slogdet(x)[1]", "S H"),
+    ("linalg::cholesky(z)", "jnp.linalg.cholesky(z)", "S H"), ("linalg::cholesky(z, {.upper = true})", "jnp.linalg.cholesky(z, upper=True)", "S H"), ("linalg::cho_solve(linalg::cho_factor(z), y)", "jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(z), y)", "S H"), ("linalg::cho_factor(z, true).c", "jax.scipy.linalg.cho_factor(z, True)[0]", "S"),
+    ("abs(linalg::qr(x).r)", "jnp.abs(jnp.linalg.qr(x)[1])", "S M".replace("M", "f32m")), ("linalg::eigh(z).eigenvalues", "jnp.linalg.eigh(z)[0]", "S H"), ("linalg::eigvalsh(x + transpose(x))", "jnp.linalg.eigvalsh(x + x.T)", "S"), ("sort(abs(linalg::eigvals(x)))", "jnp.sort(jnp.abs(jnp.linalg.eigvals(x)))", "S H"), ("sum(linalg::eigvals(x))", "jnp.sum(jnp.linalg.eigvals(x))", "S H", "nograd"),
+    ("linalg::svdvals(x)", "jnp.linalg.svdvals(x)", "S H f32m"), ("linalg::pinv(x)", "jnp.linalg.pinv(x)", "S f32m"), ("linalg::matrix_rank(x)", "jnp.linalg.matrix_rank(x)", "S f32m"), ("linalg::cond(x)", "jnp.linalg.cond(x)", "S"), ("linalg::expm(x)", "jax.scipy.linalg.expm(x)", "S H"), ("linalg::matrix_power(x, 3)", "jnp.linalg.matrix_power(x, 3)", "S H"), ("linalg::matrix_power(x, -2)", "jnp.linalg.matrix_power(x, -2)", "S"), ("linalg::matrix_power(x, 0)", "jnp.linalg.matrix_power(x, 0)", "S", "nograd"),
+    ("linalg::multi_dot({x, z, y})", "jnp.linalg.multi_dot([x, z, y])", "S"), ("linalg::trace(x)", "jnp.linalg.trace(x)", "S H f32m"), ("linalg::diagonal(x)", "jnp.linalg.diagonal(x)", "S H"), ("linalg::lstsq(x, y).x", "jnp.linalg.lstsq(x, y)[0]", "f64s"), ("linalg::lu(x).u", "jax.scipy.linalg.lu(x)[2]", "S"), ("linalg::lu(x).p", "jax.scipy.linalg.lu(x)[0]", "S"),
+    ("linalg::triangular_solve(tril(z), y, {.lower = true})", "lax.linalg.triangular_solve(jnp.tril(z), y, left_side=True, lower=True)", "S H"), ("linalg::triangular_solve(z, y, {.transpose_a = true})", "lax.linalg.triangular_solve(z, y, left_side=True, transpose_a=True)", "S"),
+]:
+    add(c, p, s, *f)
+
+section("Fourier transforms")
+for f in "fft ifft rfft irfft hfft ihfft".split():
+    s = "f32v f64v M T i32v" + (" C X" if f not in ("rfft", "ihfft") else "")
+    if f in ("irfft", "hfft"):
+        s = "C X f32v"
+    s = s.replace("M", "f32m f64m")
+    add(f"fft::{f}(x)", f"jnp.fft.{f}(x)", s)
+    add(f"fft::{f}(x, 4)", f"jnp.fft.{f}(x, 4)", "f32m f64m c64v" if f not in ("rfft", "ihfft") else "f32m f64m f32v")
+    add(f"fft::{f}(x, 9)", f"jnp.fft.{f}(x, 9)", "f32m c64v" if f not in ("rfft", "ihfft") else "f32m f32v")
+    add(f"fft::{f}(x, none, 0)", f"jnp.fft.{f}(x, axis=0)", "f32m f64m f32t")
+    for n in "ortho forward".split():
+        add(f'fft::{f}(x, {{.norm = "{n}"}})', f'jnp.fft.{f}(x, norm="{n}")', "f32m f32v f64m")
+    add(f'fft::{f}(x, 3, 0, "ortho")', f'jnp.fft.{f}(x, 3, 0, "ortho")', "f32m f32t")
+for f in "fftn ifftn rfftn irfftn fft2 ifft2 rfft2 irfft2".split():
+    add(f"fft::{f}(x)", f"jnp.fft.{f}(x)", "f32m f64m f32t" + ("" if f.startswith("r") else " X"))
+    add(f"fft::{f}(x, {{2, 5}})", f"jnp.fft.{f}(x, (2, 5))", "f32m f64m")
+    add(f'fft::{f}(x, none, {{0, 1}}, "ortho")', f'jnp.fft.{f}(x, None, (0, 1), "ortho")', "f32m f32t")
+add("fft::fftshift(x)", "jnp.fft.fftshift(x)", "V M T")
+add("fft::ifftshift(x, 0)", "jnp.fft.ifftshift(x, 0)", "V M")
+
+section("random numbers")
+k = "random::key(7)", "jax.random.key(7)"
+for d in "float16 bfloat16 float32".split():
+    for f in "uniform normal".split():
+        add(f"random::{f}({k[0]}, {{5}}, {d})", f"jax.random.{f}({k[1]}, (5,), jnp.{d})", "D", "nograd novmap")
+for f, a in [("exponential", ""), ("gumbel", ""), ("laplace", ""), ("logistic", ""), ("cauchy", ""), ("rayleigh_", ""), ("gamma", "2.5, "), ("beta", "2., 3., "), ("poisson", "4., "), ("t", "3., "), ("chisquare", "3., "), ("dirichlet_", ""), ("pareto", "3., "), ("bernoulli", "0.3, "), ("geometric", "0.3, ")]:
+    if f.endswith("_"):
+        continue
+    add(f"random::{f}({k[0]}, {a}{{6}})", f"jax.random.{f}({k[1]}, {a}(6,))", "D", "nograd novmap")
+add(f"random::randint({k[0]}, {{6}}, -3, 9)", f"jax.random.randint({k[1]}, (6,), -3, 9)", "D", "nograd novmap")
+add(f"random::bits({k[0]}, {{6}})", f"jax.random.bits({k[1]}, (6,))", "D", "nograd novmap")
+add(f"random::permutation({k[0]}, x)", f"jax.random.permutation({k[1]}, x)", "V M", "novmap nograd")
+add(f"random::choice({k[0]}, x, {{4}})", f"jax.random.choice({k[1]}, x, (4,))", "f32v i32v", "novmap nograd")
+add(f"random::categorical({k[0]}, x)", f"jax.random.categorical({k[1]}, x)", "f32v f32m", "novmap nograd")
+add(f"random::truncated_normal({k[0]}, -1., 2., {{6}})", f"jax.random.truncated_normal({k[1]}, -1., 2., (6,))", "D", "nograd novmap")
+add(f"random::fold_in({k[0]}, 3)", f"jax.random.key_data(jax.random.fold_in({k[1]}, 3))", "none")
+
+keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
+expressions.folder.joinpath("expressions.txt").write_text(
+    "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")
+t = expressions.table()
+print(len(t), "expressions", sum(len(s) for _, _, _, s, _ in t), "cases")
