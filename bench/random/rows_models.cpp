@@ -386,7 +386,7 @@ const Row kRows[] = {
      [](Writer& w) {
        return written(w, {{{4, 24, 24, 32}}, {{4, 4, 32, 16}, float32, .3}},
                       "return lax.conv_transpose(a, b, (2, 2), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))",
-                      [](A a, A b) { return conv_transpose(a, b, {2, 2}, "SAME", {.dimension_numbers = {{"NHWC", "HWIO", "NHWC"}}}); });
+                      [](A a, A b) { return conv_transpose(a, b, {2, 2}, "SAME", {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}}); });
      }},
     {"conv_1d_grad_f32",
      [](Writer& w) {

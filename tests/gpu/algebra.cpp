@@ -252,7 +252,8 @@ TEST_CASE("gpu algebra: every call that fails is an error that names it, and not
       return has_part(name, std::string("cusolverDn") + c) || has_part(name, std::string("cublas") + c);
     };
     const DType t = has_letter('C') ? complex64 : has_letter('Z') ? complex128 : has_letter('D') ? float64 : float32;
-    const Shape s = has_part(name, "atched") ? Shape{2, ++n, n} : Shape{++n, n};
+    ++n;
+    const Shape s = has_part(name, "atched") ? Shape{2, n, n} : Shape{n, n};
     const Array a = device_put(positive(s, 1, t), gpu());
     const auto f = [&, g = all_routines()] {
       for (const Array& x : g(a)) x.block_until_ready();

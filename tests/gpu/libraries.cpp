@@ -239,7 +239,8 @@ TEST_CASE("gpu matmuls: calls that fail while algorithms are timed") {
   }
   // Without memory for operands, or when matmuls fail, the first algorithm that works is taken.
   const auto first_of = [&](auto fail) {
-    const Array x = device_put(samples({++n, n}, 1, float32), gpu);
+    ++n;
+    const Array x = device_put(samples({n, n}, 1, float32), gpu);
     const auto f = jit([](Array a) { return matmul(a, a); });
     x.block_until_ready();
     fail();
