@@ -37,7 +37,7 @@ std::vector<Array> run_everywhere(const Jaxpr& program, const std::vector<Array>
   for (std::size_t k = 0; k < avals.size(); ++k) {
     CHECK(want[k].shape() == avals[k].shape);
     CHECK(want[k].dtype() == avals[k].dtype);
-    const std::string wrong = wrong_in(got[k], want[k], 32 * epsilon(avals[k].dtype));
+    const std::string wrong = wrong_in(got[k], want[k], 64 * epsilon(avals[k].dtype));
     CHECK_MESSAGE(wrong.empty(), "on the CPU, result " << k << ": " << wrong << "\n" << program.to_string());
   }
   return want;
