@@ -7,6 +7,7 @@ module;
 #include <array>
 #include <bit>
 #include <cmath>
+#include <compare>
 #include <complex>
 #include <concepts>
 #include <cstddef>
