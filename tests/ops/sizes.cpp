@@ -258,6 +258,9 @@ TEST_CASE("windows, strides and dilations that are no numbers of elements are re
     CHECK_THROWS_AS(conv_transpose(ones({1, 6, 1}), ones({2, 1, 1}), {n}, "SAME"), Error);
     CHECK_THROWS_AS(reduce_window(line, 0.f, add, {n}, {1}, "SAME"), Error);
   }
+  // 4 times 2^62 is 0 in 64 bits.
+  for (const std::int64_t n : {std::int64_t{1} << 62, kMost})
+    CHECK(has(message_of<ShapeError>([&] { tile(ones({4}), {n}); }), {"tile", "along axis 0"}));
   CHECK(has(message_of<ShapeError>([] { diag_indices(2, -1); }), {"diag_indices", "-1"}));
   CHECK(has(message_of<ShapeError>([] { diag_indices(2, kMost); }), {"diag_indices", "64"}));
 }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
+#include "weft/core/base/sizes.h"
 #include "weft/core/ir/partition_rule.h"
 #include "weft/core/ir/permutation.h"
 #include "weft/core/ops/movement/movement_rules.h"
@@ -338,7 +340,9 @@ struct Tile : LinearMovement {
       c.fail<ShapeError>(fmt::format("reps ({}) does not have one entry for each of {} dimensions", fmt::join(reps, ", "), out.size()));
     for (int d = 0; d < out.size(); ++d) {
       if (reps[at(d)] < 0) c.fail<ShapeError>(fmt::format("reps ({}) has a negative entry", fmt::join(reps, ", ")));
-      out[d] *= reps[at(d)];
+      const std::optional<std::int64_t> size = checked_product(out[d], reps[at(d)]);
+      if (!size) c.fail<ShapeError>(fmt::format("{} repetitions along axis {} are more elements than 64 bits can count", reps[at(d)], d));
+      out[d] = *size;
     }
     return c.in[0].with_shape(out);
   }
