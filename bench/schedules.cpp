@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
     if (argc > 1 && std::none_of(argv + 1, argv + argc, [&](const char* name) { return c.name == name; })) continue;
     const detail::KernelProgram p =
         detail::form_program(detail::simplify(c.program, &detail::expand_for_cpu),
-                             {.vector_bytes = vector_bytes, .library_matmuls = false, .vectors_in_epilogue = true}, {});
+                             {.vector_bytes = vector_bytes, .matmuls_by_library = false, .vectors_in_epilogue = true}, {});
     for (const Kernel& k : p.kernels) {
       const Schedule usual = detail::make_schedule(k, vector_bytes);
       const std::vector<Schedule> proposed = detail::proposed_schedules(k, usual, vector_bytes), all = combinations(k, usual, vector_bytes);

@@ -154,7 +154,7 @@ bool svd_by_columns(T* a, int m, int n, char job, Real<T>* s, T* u, T* vh, int r
 
 // A matrix with no more rows than columns is seen as a^T = conj(vh)^H s u^T: LAPACK gives u^T's rows where it thinks of vh, and so u is in
 // memory. One with more rows is transposed before, since LAPACK first factors what it sees as wide by reflections of its rows, whose
-// elements lie apart.
+// elements are strided.
 template <class T>
 bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
   const LibraryUse use;

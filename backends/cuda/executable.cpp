@@ -81,7 +81,7 @@ KernelProgram plan(const SimplifiedProgram& simplified, const std::vector<bool>&
   TargetTraits traits = gpu_traits();
   KernelProgram p = form_program(simplified, traits, donated);
   if (p.matmuls.empty() || has_matmuls()) return p;
-  traits.library_matmuls = false;
+  traits.matmuls_by_library = false;
   return form_program(simplified, traits, donated);
 }
 

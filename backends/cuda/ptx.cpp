@@ -311,7 +311,7 @@ GpuTarget default_gpu_target() {
 TargetTraits gpu_traits() {
   TargetTraits t;
   t.platform = "cuda";
-  t.library_matmuls = t.matmul_epilogues = t.gelu_epilogues = t.unordered_scatters = true;
+  t.matmuls_by_library = t.matmul_epilogues = t.gelu_epilogues = t.unordered_scatters = true;
   t.relu_epilogues = is_switched_on("WEFT_CUDA_RELU_EPILOGUE");
   t.expansion = &expand_for_gpu;
   return t;

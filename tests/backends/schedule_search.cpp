@@ -102,7 +102,8 @@ std::vector<Case> cases(DType t, int n) {
 
 KernelProgram formed(const Jaxpr& j) {
   return detail::form_program(detail::simplify(j, nullptr),
-                              {.vector_bytes = detail::native_vector_bytes(), .library_matmuls = false, .vectors_in_epilogue = true}, {});
+                              {.vector_bytes = detail::native_vector_bytes(), .matmuls_by_library = false, .vectors_in_epilogue = true},
+                              {});
 }
 std::vector<Schedule> usual(const KernelProgram& p) {
   std::vector<Schedule> all;

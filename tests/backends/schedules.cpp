@@ -18,7 +18,7 @@ namespace {
 detail::KernelProgram formed(const Jaxpr& j, int vector_bytes) {
   return detail::form_program(
       detail::simplify(j, nullptr),
-      {.vector_bytes = vector_bytes, .library_matmuls = false, .divided_scatters = true, .vectors_in_epilogue = true}, {});
+      {.vector_bytes = vector_bytes, .matmuls_by_library = false, .divided_scatters = true, .vectors_in_epilogue = true}, {});
 }
 
 /// How many kernels the program has, of which each schedule is what its text says.

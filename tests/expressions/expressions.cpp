@@ -106,8 +106,8 @@ TEST_CASE("expressions have JAX's values, dtypes, shapes and gradients") {
     std::string set;
     in >> number >> set;
     const Wanted want = Wanted::read(in);
-    std::optional<Wanted> slope;
-    if (in >> std::ws; in.peek() != EOF) slope = Wanted::read(in);
+    std::optional<Wanted> derivative;
+    if (in >> std::ws; in.peek() != EOF) derivative = Wanted::read(in);
     const Case& c = cases.at(number);
     const Array x = arrays.at(set + ".x"), y = arrays.at(set + ".y"), z = arrays.at(set + ".z");
     std::string wrong, how;
@@ -127,8 +127,8 @@ TEST_CASE("expressions have JAX's values, dtypes, shapes and gradients") {
         const auto twice = [](const Array& a) { return stack({a, a}); };
         return jit(vmap([f = c.function](Array a, Array b, Array d) { return f(a, b, d); }))(twice(x), twice(y), twice(z))(1);
       });
-    if (slope) check("gradient", *slope, [&] { return grad([&](Array a) { return loss(c, a, y, z); })(x); });
-    ++compared, gradients += slope.has_value();
+    if (derivative) check("gradient", *derivative, [&] { return grad([&](Array a) { return loss(c, a, y, z); })(x); });
+    ++compared, gradients += derivative.has_value();
     if (!wrong.empty() && differ.contains({c.text, set})) differed.emplace(c.text, set), wrong.clear();
     if (!wrong.empty()) {
       MESSAGE(std::string(c.text), " of ", set, ", ", how, ": ", wrong);

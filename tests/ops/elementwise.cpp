@@ -224,39 +224,39 @@ TEST_CASE("conversions of values and of bits") {
 }
 
 TEST_CASE("derivatives: conventions where they are not defined") {
-  auto slope = [](auto f, float x) { return grad([&](Array v) { return f(v); })(x).template item<double>(); };
-  CHECK(slope([](Array x) { return abs(x); }, 0) == 1);
-  CHECK(slope([](Array x) { return maximum(x, 1); }, 1) == 0.5);
-  CHECK(slope([](Array x) { return minimum(1, x); }, 1) == 0.5);
-  CHECK(slope([](Array x) { return sqrt(x); }, 0) == kInf);
-  CHECK(std::isnan(slope([](Array x) { return pow(x, 0.f); }, 0)));
-  CHECK(slope([](Array x) { return pow(x, 2); }, 0) == 0);
-  CHECK(slope([](Array x) { return pow(x, 0); }, 0) == 0);
-  CHECK(slope([](Array x) { return pow(0.f, x); }, 2) == 0);
-  CHECK(slope([](Array x) { return pow(x, array(1)); }, 0) == 1);
-  CHECK(slope([](Array x) { return clip(x, -1, 1); }, 1) == 0.5);
-  CHECK(slope([](Array x) { return clamp(0, x, 1); }, 2) == 0);
-  CHECK(slope([](Array x) { return sign(x) + round(x) + floor(x); }, 0.5) == 0);
-  CHECK(slope([](Array x) { return where(x > 0, x, 0); }, 0) == 0);
-  CHECK(slope([](Array x) { return logaddexp(x, x); }, 3) == doctest::Approx(1));
-  CHECK(slope([](Array x) { return logaddexp(x, -kInf); }, 3) == doctest::Approx(1));
-  CHECK(slope([](Array x) { return hypot(x, x); }, 0) == 1);
+  auto derivative_of = [](auto f, float x) { return grad([&](Array v) { return f(v); })(x).template item<double>(); };
+  CHECK(derivative_of([](Array x) { return abs(x); }, 0) == 1);
+  CHECK(derivative_of([](Array x) { return maximum(x, 1); }, 1) == 0.5);
+  CHECK(derivative_of([](Array x) { return minimum(1, x); }, 1) == 0.5);
+  CHECK(derivative_of([](Array x) { return sqrt(x); }, 0) == kInf);
+  CHECK(std::isnan(derivative_of([](Array x) { return pow(x, 0.f); }, 0)));
+  CHECK(derivative_of([](Array x) { return pow(x, 2); }, 0) == 0);
+  CHECK(derivative_of([](Array x) { return pow(x, 0); }, 0) == 0);
+  CHECK(derivative_of([](Array x) { return pow(0.f, x); }, 2) == 0);
+  CHECK(derivative_of([](Array x) { return pow(x, array(1)); }, 0) == 1);
+  CHECK(derivative_of([](Array x) { return clip(x, -1, 1); }, 1) == 0.5);
+  CHECK(derivative_of([](Array x) { return clamp(0, x, 1); }, 2) == 0);
+  CHECK(derivative_of([](Array x) { return sign(x) + round(x) + floor(x); }, 0.5) == 0);
+  CHECK(derivative_of([](Array x) { return where(x > 0, x, 0); }, 0) == 0);
+  CHECK(derivative_of([](Array x) { return logaddexp(x, x); }, 3) == doctest::Approx(1));
+  CHECK(derivative_of([](Array x) { return logaddexp(x, -kInf); }, 3) == doctest::Approx(1));
+  CHECK(derivative_of([](Array x) { return hypot(x, x); }, 0) == 1);
 }
 
 TEST_CASE("derivatives of logit and entr at the ends of their domains are the limits") {
   constexpr float inf = std::numeric_limits<float>::infinity();
-  const auto slope = [](Array (*f)(Arg), float x) { return grad([f](Array v) { return f(v); })(x).item<float>(); };
+  const auto derivative_of = [](Array (*f)(Arg), float x) { return grad([f](Array v) { return f(v); })(x).item<float>(); };
   const auto push = [](Array (*f)(Arg), float x) {
     return jvp([f](Array v) { return f(v); }, std::tuple{x}, std::tuple{1.f}).second.item<float>();
   };
-  CHECK(slope(logit, 0.f) == inf);
-  CHECK(slope(logit, 1.f) == inf);
+  CHECK(derivative_of(logit, 0.f) == inf);
+  CHECK(derivative_of(logit, 1.f) == inf);
   CHECK(push(logit, 1.f) == inf);
-  CHECK(slope(logit, .25f) == doctest::Approx(16. / 3));
-  CHECK(slope(entr, 0.f) == inf);
+  CHECK(derivative_of(logit, .25f) == doctest::Approx(16. / 3));
+  CHECK(derivative_of(entr, 0.f) == inf);
   CHECK(push(entr, 0.f) == inf);
-  CHECK(slope(entr, 1.f) == -1.f);
-  CHECK(std::isnan(slope(entr, -1.f)));
+  CHECK(derivative_of(entr, 1.f) == -1.f);
+  CHECK(std::isnan(derivative_of(entr, -1.f)));
   CHECK(grad(grad([](Array v) { return entr(v); }))(.5f).item<float>() == -2.f);
   CHECK(jit(vmap(grad([](Array v) { return logit(v); })))(array({0.f, .5f}))(1).item<float>() == 4.f);
 }

@@ -75,16 +75,21 @@ void Generator::folded_quotient() {
 void Generator::cumulative() {
   const Array x = pick_positive_size();
   if (x.dtype().is_bool()) return keep(cumsum(x, axis_of(x)));
-  const std::vector<std::string> names = x.dtype().is_complex() ? std::vector<std::string>{"cumsum", "cumprod"}
-                                         : x.dtype().is_integer()
-                                             ? std::vector<std::string>{"cumsum", "cumprod", "cummax", "cummin"}
-                                             : std::vector<std::string>{"cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"};
-  const std::string name = random_.pick(names), type = to_string(Aval{x.shape(), x.dtype()});
-  const Jaxpr j = parse("{ lambda ; a:" + type + ". let b:" + type + " = " + name + "[axis=" + std::to_string(axis_of(x)) +
+  // Products are taken of numbers near 1; sums grow with the length, and are scaled down.
+  struct Operation {
+    std::string name;
+    bool near_one = false, grows = false;
+  };
+  std::vector<Operation> operations{{.name = "cumsum", .grows = true}, {.name = "cumprod", .near_one = true}};
+  if (!x.dtype().is_complex()) operations.insert(operations.end(), {{.name = "cummax"}, {.name = "cummin"}});
+  if (x.dtype().is_floating()) operations.push_back({.name = "cumlogsumexp"});
+  const Operation chosen = random_.pick(operations);
+  const std::string type = to_string(Aval{x.shape(), x.dtype()});
+  const Jaxpr j = parse("{ lambda ; a:" + type + ". let b:" + type + " = " + chosen.name + "[axis=" + std::to_string(axis_of(x)) +
                         " reverse=" + (random_.coin() ? "True" : "False") + "] a in (b,) }");
   const bool inexact = x.dtype().is_inexact();
-  const Array y = j(inexact && name == "cumprod" ? within(x, 0.6, 1.4) : inexact ? tame(x) : x)[0];
-  keep(inexact && name == "cumsum" ? tame(y) : y);
+  const Array y = j(inexact && chosen.near_one ? within(x, 0.6, 1.4) : inexact ? tame(x) : x)[0];
+  keep(inexact && chosen.grows ? tame(y) : y);
 }
 
 void Generator::softmax() {

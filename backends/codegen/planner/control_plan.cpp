@@ -45,14 +45,13 @@ namespace {
 
 constexpr int kDeepest = 3;  // nesting of branches within which programs are planned again
 
-/// The input that the result begins as, followed through updates and elementwise operations; -1: none of its type.
+/// The input that the result may be an update of: followed through the first operand of its type in each equation. -1: none.
 int origin_of(const JaxprData& d, const std::vector<int>& defined_by, Atom result) {
   const Aval type = d.aval(result);
   for (Atom a = result; !a.is_literal();) {
     if (a.var() < d.first_input()) return -1;
     if (a.var() < d.first_result()) return static_cast<int>(a.var() - d.first_input());
     const Eqn& e = d.eqns[static_cast<std::size_t>(defined_by[a.var()])];
-    if (e.op->kind != Kind::scatter && e.op->kind != Kind::dynamic_update_slice && e.op->kind != Kind::elementwise) return -1;
     const auto same = std::find_if(e.inputs.begin(), e.inputs.end(), [&](Atom in) {
       return !in.is_literal() && d.aval(in).shape == type.shape && d.aval(in).dtype == type.dtype;
     });

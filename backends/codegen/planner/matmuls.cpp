@@ -30,7 +30,7 @@ struct Loops {
 
 bool KernelPlanner::matmul_is_kernel(const Eqn& e) const {
   const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]), &out = j_.avals[e.outputs[0]];
-  if (!target_.library_matmuls || e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
+  if (!target_.matmuls_by_library || e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
   std::int64_t batch = 1;
   MatmulStep p;

@@ -137,7 +137,7 @@ std::vector<Address> buffer_addresses(const KernelProgram& p, const std::vector<
 /// What kernel formation needs to know of a machine.
 struct TargetTraits {
   int vector_bytes = 64;
-  bool library_matmuls = true;  ///< large matmuls of floating dtypes go to a library
+  bool matmuls_by_library = true;  ///< large matmuls of floating dtypes go to a library
   /// Instead: whether a library, or code of the target's own, takes a matmul of these dtypes and sizes rather than a kernel, as if both
   /// operands are in rows; and whether it can take one with these strides.
   bool (*prefers_matmul)(const MatmulStep&) = nullptr;

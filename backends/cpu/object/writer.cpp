@@ -34,7 +34,8 @@ class ProgramWriter {
         vectors_(processor.vectors),
         // A program without library matmuls and without donated inputs.
         p_(form_program(simplify(program, &expand_for_object),
-                        {.vector_bytes = processor.vectors.vector_bytes, .library_matmuls = false, .expansion = &expand_for_object}, {})),
+                        {.vector_bytes = processor.vectors.vector_bytes, .matmuls_by_library = false, .expansion = &expand_for_object},
+                        {})),
         constants_(constants),
         ir_(module.getContext()) {
     for (const Kernel& k : p_.kernels) schedules_.push_back(make_schedule(k, vectors_.vector_bytes));

@@ -207,6 +207,8 @@ Array dot_product(const Array& a, const Array& b, const DotDimensions& dims, std
   return bind_one<DotGeneral>({dims, preferred_element_type}, {a, b}, loc);
 }
 
+const Primitive& dot_general_primitive() { return primitive_of<DotGeneral>; }
+
 PrimitiveList dot_primitives() {
   static constexpr const Primitive* list[] = {&primitive_of<DotGeneral>};
   return list;

@@ -23,6 +23,7 @@ struct DotParams {
   std::optional<DType> preferred_element_type;  ///< of the result; absent: the operands' common dtype
   friend bool operator==(const DotParams&, const DotParams&) = default;
 };
+const Primitive& dot_general_primitive();
 /// The dimensions of operand 0 or 1 that are neither contracted nor batch, ascending.
 std::vector<int> dot_free_dims(const DotDimensions& dims, int operand, int ndim);
 
