@@ -32,11 +32,25 @@ Array shifted(const Array& x, const Axis& axis, SourceLoc loc) {
   return x - detail::stop_gradient_of(max(Arg(x, loc), axis, keepdims), loc);
 }
 
+constexpr std::string_view kRelu = "weft.relu";
+
+/// jax.nn's rule: the derivative is 0 where x isn't positive, also where it is NaN.
+std::optional<detail::JvpResult> differentiate_relu(const detail::JvpContext& c) {
+  if (c.in.size() != 1 || !c.in[0].dtype().is_floating()) return {};
+  const Array zero = scalar_like(c.in[0], 0);
+  detail::JvpResult r;
+  r.out = detail::bind_primitive(c.op, c.params, c.in, c.loc);
+  r.tangents = {where(c.in[0] > zero, *c.tangents[0], zero)};
+  return r;
+}
+const detail::CompositeRule<detail::CompositeJvp> relu_jvp(kRelu, differentiate_relu);
+const detail::CompositeRule<detail::CompositeLinearize> relu_linearize(kRelu, differentiate_relu);
+
 }  // namespace
 
 Array relu(Arg x) {
   LocScope scope(x.where());
-  return detail::named("weft.relu", {}, std::span(&x.array(), 1), x.where(),
+  return detail::named(kRelu, {}, std::span(&x.array(), 1), x.where(),
                        [](std::span<const Array> in) { return where(in[0] <= scalar_like(in[0], 0), scalar_like(in[0], 0), in[0]); });
 }
 Array relu6(Arg x) {

@@ -302,7 +302,8 @@ Array cov(Arg x, CovOptions options) {
   else if (!options.rowvar)
     samples = transpose(samples);
   const Array apart = samples - mean(samples, 1, keepdims);
-  const double divisor = static_cast<double>(samples.shape()[1]) - static_cast<double>(options.ddof);
+  // As in NumPy, too few samples have no covariance: 0/0.
+  const double divisor = std::max(static_cast<double>(samples.shape()[1]) - static_cast<double>(options.ddof), 0.);
   const Array c = matmul(apart, conj(transpose(apart))) / divisor;
   return c.shape()[0] == 1 ? reshape(c, {}) : c;
 }

@@ -43,7 +43,7 @@ namespace detail {
 int num_host_devices() {
   static const int at_start = config.num_cpu_devices;
   static const int n = wanted_host_devices();
-  if (config.num_cpu_devices != at_start)
+  if (config.num_cpu_devices != at_start && config.num_cpu_devices != n)
     throw DeviceError(
         fmt::format("config.num_cpu_devices was set to {} after the devices were first used, when there were {}; set it before",
                     config.num_cpu_devices, n));

@@ -143,3 +143,12 @@ TEST_CASE("the list of skipped programs is sorted, without doubles, and names pr
 }
 
 }  // namespace weft::test
+
+TEST_CASE("the number of devices of a pmap may be set to what it is, wherever it came from") {
+  const int before = weft::config.num_cpu_devices, now = weft::device_count();
+  weft::config.num_cpu_devices = now;
+  CHECK(weft::device_count() == now);
+  weft::config.num_cpu_devices = now + 9;
+  CHECK_THROWS_AS(weft::device_count(), weft::DeviceError);
+  weft::config.num_cpu_devices = before;
+}

@@ -205,8 +205,11 @@ TEST_CASE("exponentials times small sines do not overflow before them") {
 TEST_CASE("complex powers of zeros, infinities and NaN, as JAX and NumPy have them") {
   std::vector<Complex> bases, exponents;
   for (const Complex& x : corner_points())
-    for (const Complex y : {Complex{0, 0}, {1, 0}, {2, 0}, {0.5, 0}, {-1, 0}, {-0.5, 0}, {1, 1}, {0, 1}, {-2, 0.5}})
-      bases.push_back(x), exponents.push_back(y);
+    for (const Complex y : {Complex{2, 0}, {0.5, 0}, {-0.5, 0}, {-2, 0.5}}) bases.push_back(x), exponents.push_back(y);
+  for (const Complex x : {Complex{2, 0}, {0.5, -0.}, {-2, 0}, {0.5, 2}, {0, 0.5}})
+    for (const Complex& y : corner_points()) bases.push_back(x), exponents.push_back(y);
+  for (const Complex& x : corner_points())
+    for (const Complex& y : corner_points()) bases.push_back(x), exponents.push_back(y);
   for (const DType dtype : {complex64, complex128}) {
     const std::vector<Complex> want = run("interp", "pow", dtype, {bases, exponents}), got = run("cpu", "pow", dtype, {bases, exponents});
     const double tolerance = dtype == complex64 ? 1e-6 : 1e-14;
@@ -218,7 +221,12 @@ TEST_CASE("complex powers of zeros, infinities and NaN, as JAX and NumPy have th
       };
       CHECK_MESSAGE((same(got[i].real(), want[i].real()) && same(got[i].imag(), want[i].imag())),
                     title << ": " << bases[i] << " to the " << exponents[i] << " is " << got[i] << ", wanted " << want[i]);
-      if (exponents[i] == 0.) CHECK_MESSAGE(want[i] == 1., title);
+      if (exponents[i] == 0. || bases[i] == 1.) CHECK_MESSAGE(want[i] == 1., title);
+      // Of real numbers, what the real power is.
+      if (bases[i].imag() == 0 && bases[i].real() > 0 && exponents[i].imag() == 0) {
+        CHECK_MESSAGE(Wanted{std::pow(bases[i].real(), exponents[i].real())}.is(want[i].real(), tolerance), title);
+        CHECK_MESSAGE(want[i].imag() == 0, title);
+      }
       if (bases[i] == 0. && exponents[i].real() > 0) CHECK_MESSAGE(want[i] == 0., title);
       if (bases[i] == 0. && exponents[i] != 0. && exponents[i].real() <= 0)
         CHECK_MESSAGE((std::isnan(want[i].real()) && std::isnan(want[i].imag())), title);

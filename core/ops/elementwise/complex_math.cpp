@@ -113,11 +113,14 @@ V complex_pow(KernelBuilder& b, V x, V y) {
   const V nan = number(b, re, std::numeric_limits<double>::quiet_NaN());
   // A real exponent's imaginary part is 0 also beside infinities.
   const auto times_im = [&](V part) { return b.select(is_zero(b, im), zero, b.mul(im, part)); };
-  const V power =
-      complex_exp(b, b.complex(b.sub(b.mul(re, b.real(log)), times_im(b.imag(log))), b.add(b.mul(re, b.imag(log)), times_im(b.real(log)))));
+  // Nor has a real power of a positive number an imaginary part, however large or undefined the exponent is.
+  const V real = b.bit_and(is_zero(b, im), b.bit_and(is_zero(b, b.imag(x)), b.gt(b.real(x), zero)));
+  const V angle = b.select(real, zero, b.add(b.mul(re, b.imag(log)), times_im(b.real(log))));
+  const V power = complex_exp(b, b.complex(b.sub(b.mul(re, b.real(log)), times_im(b.imag(log))), angle));
   const V positive = b.gt(re, zero), of_zero = b.complex(b.select(positive, zero, nan), b.select(positive, zero, nan));
-  const V nothing = b.bit_and(is_zero(b, re), is_zero(b, im)), x_zero = b.bit_and(is_zero(b, b.real(x)), is_zero(b, b.imag(x)));
-  return b.select(nothing, b.complex(one, zero), b.select(x_zero, of_zero, power));
+  const V x_zero = b.bit_and(is_zero(b, b.real(x)), is_zero(b, b.imag(x))), x_one = b.bit_and(b.eq(b.real(x), one), is_zero(b, b.imag(x)));
+  const V is_one = b.bit_or(x_one, b.bit_and(is_zero(b, re), is_zero(b, im)));
+  return b.select(is_one, b.complex(one, zero), b.select(x_zero, of_zero, power));
 }
 V complex_sqrt(KernelBuilder& b, V z) {
   const V given_im = b.imag(z);

@@ -212,7 +212,7 @@ struct Pow : Binary<Pow> {
   static double ref(double x, double y) { return std::pow(x, y); }
   static std::complex<double> ref(std::complex<double> x, std::complex<double> y) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    if (y == 0.) return 1.;
+    if (y == 0. || x == 1.) return 1.;
     if (x == 0.) return y.real() > 0 ? std::complex<double>(0.) : std::complex<double>(nan, nan);
     if (x.imag() == 0 && x.real() > 0 && y.imag() == 0) return std::pow(x.real(), y.real());
     const std::complex<double> l = std::log(x);
