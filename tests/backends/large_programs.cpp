@@ -255,6 +255,17 @@ TEST_CASE("a program that is cut into many kernels gives the bits of its operati
   CHECK(same(jit(edges)(x), edges(x)));
 }
 
+TEST_CASE("an array that is updated 40,000 times in a program stays in its place") {
+  constexpr int n = 40'000;
+  const auto updated = [](Array x) {
+    for (int i = 0; i < n; ++i) x = x.at(i % 8).add(1.f);
+    return x;
+  };
+  const Array x = arange(8, float32), want = x + n / 8.f;
+  CHECK(array_equal(jit(updated)(x), want).item<bool>());
+  CHECK(array_equal(jit(vmap(updated))(stack({x, x})), stack({want, want})).item<bool>());
+}
+
 TEST_CASE("more arrays than one equation joins give what they give one by one") {
   for (const int n : {64, 65, 129, 5000})
     for (const int axis : {0, 1, 2}) {

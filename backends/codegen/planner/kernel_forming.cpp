@@ -382,10 +382,21 @@ class KernelFormer final : public LeafReader {
 
 BufferId KernelPlanner::buffer_of(Var v) {
   if (buffers_.size() < avals_.size()) buffers_.resize(avals_.size(), -1);
-  if (const auto same = same_memory_.find(v); same != same_memory_.end()) return buffer_of(same->second);
-  if (const auto shared = shares_buffer_.find(v); shared != shares_buffer_.end()) return buffer_of(shared->second);
-  BufferId& id = buffers_[v];
-  if (id >= 0) return id;
+  if (buffers_[v] >= 0) return buffers_[v];
+  // Values in the same memory may be a chain as long as the program, each of which learns where it ends.
+  const auto next = [&](Var from) {
+    if (const auto same = same_memory_.find(from); same != same_memory_.end()) return same->second;
+    const auto shared = shares_buffer_.find(from);
+    return shared == shares_buffer_.end() ? from : shared->second;
+  };
+  Var last = v;
+  while (next(last) != last && buffers_[last] < 0) last = next(last);
+  const BufferId id = buffers_[last] >= 0 ? buffers_[last] : new_buffer(last);
+  for (Var on_way = v; buffers_[on_way] < 0; on_way = next(on_way)) buffers_[on_way] = id;
+  return id;
+}
+
+BufferId KernelPlanner::new_buffer(Var v) {
   BufferInfo info;
   info.aval = avals_[v];
   if (v < j_.first_input())
@@ -404,9 +415,8 @@ BufferId KernelPlanner::buffer_of(Var v) {
       }
     if (const auto number = output_numbers_.find(v); number != output_numbers_.end()) info.number = number->second;
   }
-  id = static_cast<BufferId>(program_.buffers.size());
   program_.buffers.push_back(std::move(info));
-  return id;
+  return static_cast<BufferId>(program_.buffers.size()) - 1;
 }
 
 BufferId KernelPlanner::buffer_of(Atom a) {

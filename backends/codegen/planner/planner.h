@@ -139,6 +139,7 @@ class KernelPlanner {
   void form_steps();
   BufferId buffer_of(Var v);
   BufferId buffer_of(Atom a);
+  BufferId new_buffer(Var v);
   void add_control(const Eqn& e, int number, Step& step);
   void add_lanes(LaneKernel lanes, std::vector<int> eqns);
   std::vector<int> equations_of(std::size_t step) const;  // step_equations.cpp
