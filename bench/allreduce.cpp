@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     std::vector<float> from(static_cast<std::size_t>(count), 1.f), to(from.size());
     detail::CollectivePlan plan;
     plan.operation = "psum", plan.axes = {"i"};
-    plan.groups = {group};
+    plan.groups = detail::device_groups({group});
     plan.in = plan.out = detail::Aval{Shape{count}, float32, false};
     const auto join = detail::collective_engine(ids).prepare(plan, ids, std::array{static_cast<std::int64_t>(ids.size())});
     std::vector<detail::Ref<detail::Buffer>> in(ids.size()), out(ids.size());

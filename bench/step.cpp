@@ -60,7 +60,7 @@ struct Join {
     std::vector<int> ids, group;
     for (int p = 0; p < process_count(); ++p) ids.push_back(p * local_device_count()), group.push_back(p);
     detail::CollectivePlan plan;
-    plan.exchange = exchange, plan.operation = "bench", plan.axes = {"i"}, plan.groups = {group};
+    plan.exchange = exchange, plan.operation = "bench", plan.axes = {"i"}, plan.groups = detail::device_groups({group});
     for (int p = 0; p < process_count(); ++p) plan.parts.perm.emplace_back(p, (p + 1) % process_count());
     plan.in = plan.out = detail::Aval{Shape{bytes / 4}, float32, false};
     ready = detail::collective_engine(ids).prepare(plan, ids, std::array{static_cast<std::int64_t>(ids.size())});

@@ -128,7 +128,7 @@ class Join {
       gpus_.push_back(&device_of(mesh_[position]));
     }
     if (gpus_.empty()) return;
-    which_ = static_cast<std::size_t>(std::find(plan.groups.begin(), plan.groups.end(), group) - plan.groups.begin());
+    which_ = static_cast<std::size_t>(std::find(plan.groups->begin(), plan.groups->end(), group) - plan.groups->begin());
     label_.text = fmt::format("{} over `{}` of {} between GPUs", plan.operation, fmt::join(plan.axes, "`, `"), to_string(plan.in));
     label_.signature = std::hash<std::string>()(label_.text);
     label_.loc = plan.loc;
@@ -167,7 +167,7 @@ class Join {
   /// Whether no group before this one has devices of this process.
   bool first_here() const {
     for (std::size_t g = 0; g < which_; ++g)
-      for (int k : plan_.groups[g])
+      for (int k : (*plan_.groups)[g])
         if (processes().is_local(mesh_[static_cast<std::size_t>(k)])) return false;
     return true;
   }
@@ -199,7 +199,7 @@ class Join {
     }
   }
   void call_grouped(const std::vector<int>& processes, GroupCall f) {
-    const std::vector<nccl::Comm> comms = communicators_of(mesh_, plan_.groups, which_, label_);
+    const std::vector<nccl::Comm> comms = communicators_of(mesh_, *plan_.groups, which_, label_);
     std::optional<WatchedCollective> watched;
     if (!captured()) watched.emplace(gpus_, label_, processes);
     call_as_group(gpus_, comms, processes, label_, std::move(f));

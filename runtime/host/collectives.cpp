@@ -124,8 +124,8 @@ void give_to_all(const Ref<Buffer>& value, std::span<Ref<Buffer>> out, const std
 
 }  // namespace
 
-CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out,
-                               const std::vector<std::vector<int>>& groups, SourceLoc loc) {
+CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out, DeviceGroups groups,
+                               SourceLoc loc) {
   CollectivePlan plan;
   const CollectiveRules& rules = collective_rules(op);
   plan.operation = std::string(rules.called);
@@ -134,7 +134,7 @@ CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, co
   plan.exchange = rules.exchange;
   plan.combiner = op.combiner.value_or(Combiner::sum);
   plan.parts = rules.parts(params);
-  plan.groups = groups;
+  plan.groups = std::move(groups);
   plan.in = in, plan.out = out;
   return plan;
 }
@@ -143,7 +143,7 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
                     std::span<const int> device_ids) {
   const TimelineRange range(Work::collective, plan.operation);
   std::int64_t moved_bytes = 0;
-  for (const std::vector<int>& group : plan.groups) {
+  for (const std::vector<int>& group : *plan.groups) {
     const auto n = static_cast<std::int64_t>(group.size());
     const auto at = [&](int index) { return static_cast<std::size_t>(group[static_cast<std::size_t>(index)]); };
     const int first = device_ids[at(0)];

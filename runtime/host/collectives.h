@@ -1,6 +1,7 @@
 // Collectives, and how the devices of one process execute them: by combining their buffers. Host devices share memory, so equal results of
 // several devices are one buffer.
 #pragma once
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,20 +11,27 @@
 
 namespace weft::detail {
 
+/// Positions in a mesh that communicate, each group in order of its index along the axes. Collectives along the same axes share them: of
+/// many devices they are long.
+using DeviceGroups = std::shared_ptr<const std::vector<std::vector<int>>>;
+inline DeviceGroups device_groups(std::vector<std::vector<int>> groups) {
+  return std::make_shared<const std::vector<std::vector<int>>>(std::move(groups));
+}
+
 /// One collective equation on one mesh.
 struct CollectivePlan {
   Exchange exchange = Exchange::allreduce;
-  Combiner combiner = Combiner::sum;     ///< of all_reduce and reduce_scatter: sum, max or min
-  std::vector<std::vector<int>> groups;  ///< positions in the mesh that communicate, each group in order of its index along the axes
-  Aval in, out;                          ///< of each device
+  Combiner combiner = Combiner::sum;  ///< of all_reduce and reduce_scatter: sum, max or min
+  DeviceGroups groups;
+  Aval in, out;  ///< of each device
   ExchangeParts parts;
   std::string operation;  ///< for messages: the primitive, the axes it names, the user's line
   std::vector<std::string> axes;
   SourceLoc loc;
 };
 /// The collective of an equation that exchanges data; its axes are all in the mesh.
-CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out,
-                               const std::vector<std::vector<int>>& groups, SourceLoc loc = {});
+CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out, DeviceGroups groups,
+                               SourceLoc loc = {});
 
 /// Executes the collective: in[k] is the operand of the device at position k, out[k] its result; `device_ids` are those of the positions.
 /// GPUs may belong to other processes; in[k] is null for those. Sums are taken in the order of a balanced tree over the group, so that

@@ -46,9 +46,11 @@ void reduce_range(Combiner what, DType dtype, const ReductionOrder& order, std::
 class ProcessCollective final : public ReadyCollective {
  public:
   ProcessCollective(const CollectivePlan& plan, std::span<const int> device_ids, std::span<const std::int64_t> mesh_shape)
-      : plan_(plan), device_ids_(device_ids.begin(), device_ids.end()), world_(*process_world()) {
-    const std::shared_ptr<const CollectiveGroups> common = groups_of_processes(plan.groups, device_ids, mesh_shape, world_);
-    everyone_ = common->everyone, layouts_ = common->layouts, groups_ = common->mine;
+      : plan_(plan),
+        world_(*process_world()),
+        common_(groups_of_processes(plan.groups, device_ids, mesh_shape, world_)),
+        groups_(common_->mine),
+        short_sums_(groups_.size()) {
     int num_joint = 0;
     bool one_part_each = true;
     for (const SharedGroup& g : groups_)
@@ -62,23 +64,23 @@ class ProcessCollective final : public ReadyCollective {
     std::string all_of_it =
         fmt::format("{} {} {} {} {}", label_.text, to_string(plan.out), plan.parts.dim, plan.parts.concat_dim, plan.parts.source);
     for (const auto& [from, to] : plan.parts.perm) all_of_it += fmt::format(" {}>{}", from, to);
-    label_.signature = fnv_of(all_of_it, common->signature);
+    label_.signature = fnv_of(all_of_it, common_->signature);
     sums_ = plan.exchange == Exchange::allreduce;
     out_bytes_ = plan.out.bytes();
     is_large_ = plan.in.bytes() > kSmallSum || out_bytes_ > kSmallSum;
     if (sums_ && plan.in.bytes() <= kSmallSum)
-      for (SharedGroup& g : groups_) prepare_doubling(g, plan);
+      for (std::size_t k = 0; k < groups_.size(); ++k) short_sums_[k] = short_sum(groups_[k], plan);
     joins_ = !(sums_ && num_joint == 1 && one_part_each);
   }
 
   void run(std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) override {
-    CollectiveCall call(world_, *everyone_, label_, layouts_);
+    CollectiveCall call(world_, *common_->everyone, label_, common_->layouts);
     if (joins_) call.join_messages();
     taken_ = 0;
     sent_ = 0;
     if (sums_ || plan_.exchange == Exchange::reduce_scatter)
       for (std::size_t i = 0; i < groups_.size(); ++i)
-        if (groups_[i].leaf < 0) local_parts(groups_[i], in, parts_[i]);
+        if (short_sums_[i].leaf < 0) local_parts(groups_[i], in, parts_[i]);
     if (sums_) {
       sum(call, in, out);
     } else {
@@ -113,7 +115,7 @@ class ProcessCollective final : public ReadyCollective {
     QueuedCollective queued_;  // its end comes before that of the memory
   };
 
-  int device_of(const SharedGroup& g, int index) const { return device_ids_[at(g, index)]; }
+  int device_of(const SharedGroup& g, int index) const { return common_->device_ids[at(g, index)]; }
   static std::size_t at(const SharedGroup& g, int index) { return static_cast<std::size_t>(g.positions[static_cast<std::size_t>(index)]); }
   bool is_mine(const SharedGroup& g, int index) const { return g.owners[static_cast<std::size_t>(index)] == world_.rank(); }
 
@@ -162,7 +164,7 @@ class ProcessCollective final : public ReadyCollective {
         totals_[k] = parts_[k][0];
         continue;
       }
-      const bool doubling = !g.doubling.empty();
+      const bool doubling = !short_sums_[k].doubling.empty();
       if (!doubling) totals_[k] = new_buffer(plan_.in.bytes(), g.device);
       (doubling ? small : g.steps > 0 ? large : direct) = true;
     }
@@ -193,14 +195,16 @@ class ProcessCollective final : public ReadyCollective {
     // Plain pointers, since counting references would take longer than the rest of a short sum; `in`, `totals` and `kept_` own the memory.
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       const SharedGroup& g = groups_[k];
-      if (!g.doubling.empty()) own_[k] = address(g.leaf < 0 ? parts[k][static_cast<std::size_t>(g.my_part)] : in[at(g, g.leaf)]);
+      const ShortSum& s = short_sums_[k];
+      if (!s.doubling.empty()) own_[k] = address(s.leaf < 0 ? parts[k][static_cast<std::size_t>(g.my_part)] : in[at(g, s.leaf)]);
     }
     for (int i = 0, n = max_steps(); i < n; ++i) {
       const auto step = static_cast<std::size_t>(i);
       for (std::size_t k = 0; k < groups_.size(); ++k) {
         const SharedGroup& g = groups_[k];
-        if (step >= g.doubling.size()) continue;
-        const SumStep& s = g.doubling[step];
+        const std::vector<SumStep>& doubling = short_sums_[k].doubling;
+        if (step >= doubling.size()) continue;
+        const SumStep& s = doubling[step];
         other_[k] = address(scratch(s.bytes, g.device));
         if (!joins_ && s.bytes <= kShort) {
           call.exchange(*g.channel, s.peer, s.place, own_[k], other_[k], s.bytes);
@@ -209,14 +213,15 @@ class ProcessCollective final : public ReadyCollective {
           call.receive(*g.channel, s.peer, other_[k], s.bytes);
           send(call, g, s.peer, own_[k], s.bytes);
         }
-        if (step + 1 == g.doubling.size()) totals[k] = result_of(g, out);  // while the message is under way
+        if (step + 1 == doubling.size()) totals[k] = result_of(g, out);  // while the message is under way
       }
       wait(call, in, totals);
       for (std::size_t k = 0; k < groups_.size(); ++k) {
         const SharedGroup& g = groups_[k];
-        if (step >= g.doubling.size()) continue;
-        const SumStep& s = g.doubling[step];
-        char* const sum = address(step + 1 == g.doubling.size() ? totals[k] : scratch(s.sum_bytes, g.device));
+        const std::vector<SumStep>& doubling = short_sums_[k].doubling;
+        if (step >= doubling.size()) continue;
+        const SumStep& s = doubling[step];
+        char* const sum = address(step + 1 == doubling.size() ? totals[k] : scratch(s.sum_bytes, g.device));
         if (s.combine) {
           s.combine(s.right ? other_[k] : own_[k], s.right ? own_[k] : other_[k], sum, plan_.in.size());
         } else {
@@ -547,11 +552,10 @@ class ProcessCollective final : public ReadyCollective {
   }
 
   CollectivePlan plan_;
-  std::vector<int> device_ids_;
   ProcessWorld& world_;
-  ProcessGroup* everyone_;                   // all processes of the mesh
-  std::array<ProcessLayout*, 2> layouts_{};  // of the mesh's axes, and of this collective
-  std::vector<SharedGroup> groups_;          // those in which this process has devices
+  std::shared_ptr<const CollectiveGroups> common_;
+  const std::vector<SharedGroup>& groups_;  // those in which this process has devices
+  std::vector<ShortSum> short_sums_;        // one for each of them
   CollectiveLabel label_;
   bool sums_;
   bool joins_;             // several messages of a process may go together

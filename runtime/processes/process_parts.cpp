@@ -41,7 +41,7 @@ constexpr std::size_t kKeptGroups = 16;
 
 struct KnownGroups {
   const ProcessWorld* world;
-  std::vector<std::vector<int>> groups;
+  DeviceGroups groups;
   std::vector<int> device_ids;
   std::vector<std::int64_t> mesh_shape;
   std::shared_ptr<const CollectiveGroups> common;
@@ -52,7 +52,8 @@ std::shared_ptr<const CollectiveGroups> make_groups(const KnownGroups& of, Proce
   const std::vector<int> ranks = processes().processes_of(of.device_ids);
   common->everyone = &world.group(ranks);
   std::vector<std::vector<int>> own;
-  for (const std::vector<int>& positions : of.groups) own.push_back(processes_at(of.device_ids, positions));
+  for (const std::vector<int>& positions : *of.groups) own.push_back(processes_at(of.device_ids, positions));
+  common->device_ids = of.device_ids;
   common->layouts = {&world.layout(*common->everyone, process_lines(of.device_ids, of.mesh_shape)), &world.layout(*common->everyone, own)};
   std::uint64_t& h = common->signature = kFnvStart;
   const auto add = [&](const std::vector<int>& list) {
@@ -60,7 +61,7 @@ std::shared_ptr<const CollectiveGroups> make_groups(const KnownGroups& of, Proce
     for (const int v : list) h = fnv_with(h, static_cast<std::uint64_t>(v));
   };
   add(of.device_ids), add(ranks);
-  for (const std::vector<int>& positions : of.groups) {
+  for (const std::vector<int>& positions : *of.groups) {
     add(positions);
     if (SharedGroup g = group_of_processes(positions, of.device_ids, world); !g.mine.empty()) common->mine.push_back(std::move(g));
   }
@@ -69,13 +70,13 @@ std::shared_ptr<const CollectiveGroups> make_groups(const KnownGroups& of, Proce
 
 }  // namespace
 
-std::shared_ptr<const CollectiveGroups> groups_of_processes(const std::vector<std::vector<int>>& groups, std::span<const int> device_ids,
+std::shared_ptr<const CollectiveGroups> groups_of_processes(const DeviceGroups& groups, std::span<const int> device_ids,
                                                             std::span<const std::int64_t> mesh_shape, ProcessWorld& world) {
   static auto& mutex = process_wide<std::mutex>();
   static auto& known = process_wide<std::deque<KnownGroups>>();
   const std::lock_guard lock(mutex);
   const auto same = std::find_if(known.begin(), known.end(), [&](const KnownGroups& k) {
-    return k.world == &world && k.groups == groups &&
+    return k.world == &world && (k.groups == groups || *k.groups == *groups) &&
            std::equal(k.device_ids.begin(), k.device_ids.end(), device_ids.begin(), device_ids.end()) &&
            std::equal(k.mesh_shape.begin(), k.mesh_shape.end(), mesh_shape.begin(), mesh_shape.end());
   });
@@ -87,15 +88,17 @@ std::shared_ptr<const CollectiveGroups> groups_of_processes(const std::vector<st
   return known.front().common;
 }
 
-void prepare_doubling(SharedGroup& g, const CollectivePlan& plan) {
+ShortSum short_sum(const SharedGroup& g, const CollectivePlan& plan) {
+  ShortSum s;
   const std::int64_t size = plan.in.size();
   for (int step = 0; step < g.steps; ++step) {
     const int peer = g.partner(step);
     const DType before = g.dtype_before(step, plan.in.dtype), after = g.dtype_after(step, plan.in.dtype);
-    g.doubling.push_back({peer, g.channel->place(peer), (g.my_part >> step & 1) != 0, before, after, size * before.itemsize(),
+    s.doubling.push_back({peer, g.channel->place(peer), (g.my_part >> step & 1) != 0, before, after, size * before.itemsize(),
                           size * after.itemsize(), before == after ? combine_two(plan.combiner, plan.in.dtype) : nullptr});
   }
-  if (g.steps > 0 && g.whole_parts) g.leaf = g.reduction.parts[static_cast<std::size_t>(g.my_part)].begin;
+  if (g.steps > 0 && g.whole_parts) s.leaf = g.reduction.parts[static_cast<std::size_t>(g.my_part)].begin;
+  return s;
 }
 
 }  // namespace weft::detail

@@ -29,11 +29,9 @@ struct SharedGroup {
   int my_rank = 0;                     ///< position in `ranks`
   int device = 0;                      ///< the first of this process's in it
   SplitReduction reduction;
-  bool whole_parts = true;        ///< each part of the reduction is one device's
-  int my_part = -1;               ///< of the reduction
-  int steps = 0;                  ///< where each process has one part and their number is a power of two: its logarithm; else 0
-  std::vector<SumStep> doubling;  ///< those of a short sum; empty where it isn't one
-  int leaf = -1;                  ///< of a short sum: whose value alone is this process's part of it, if it is one's alone
+  bool whole_parts = true;  ///< each part of the reduction is one device's
+  int my_part = -1;         ///< of the reduction
+  int steps = 0;            ///< where each process has one part and their number is a power of two: its logarithm; else 0
 
   /// The dtype of partial results that are exchanged, for operands of the dtype.
   DType part_dtype(DType dtype) const { return whole_parts ? dtype : partial_dtype(dtype); }
@@ -41,6 +39,12 @@ struct SharedGroup {
   DType dtype_after(int step, DType dtype) const { return step + 1 == steps ? dtype : partial_dtype(dtype); }
   /// The process that is the peer in this step.
   int partner(int step) const { return reduction.parts[static_cast<std::size_t>(my_part ^ (1 << step))].owner; }
+};
+
+/// How a short sum runs in a group.
+struct ShortSum {
+  std::vector<SumStep> doubling;  ///< empty where it runs otherwise
+  int leaf = -1;                  ///< whose value alone is this process's part of it, if it is one's alone
 };
 
 /// If this process has no device in the group, `mine` is empty and the other fields are not set.
@@ -51,11 +55,12 @@ struct CollectiveGroups {
   std::array<ProcessLayout*, 2> layouts{};  ///< of the mesh's axes, and of the groups
   std::vector<SharedGroup> mine;            ///< those in which this process has devices
   std::uint64_t signature = 0;              ///< a hash of devices, processes and groups
+  std::vector<int> device_ids;              ///< of the mesh's positions
 };
-/// `groups` are positions in the mesh. The latest are kept: a program has many collectives over few of them.
-std::shared_ptr<const CollectiveGroups> groups_of_processes(const std::vector<std::vector<int>>& groups, std::span<const int> device_ids,
+/// The latest are kept: a program has many collectives over few of them.
+std::shared_ptr<const CollectiveGroups> groups_of_processes(const DeviceGroups& groups, std::span<const int> device_ids,
                                                             std::span<const std::int64_t> mesh_shape, ProcessWorld& world);
-/// Prepares the exchanges of a short sum.
-void prepare_doubling(SharedGroup& group, const CollectivePlan& plan);
+/// The exchanges of a short sum.
+ShortSum short_sum(const SharedGroup& group, const CollectivePlan& plan);
 
 }  // namespace weft::detail

@@ -144,7 +144,7 @@ struct SpmdBody::Builder {
   const JaxprData& d;
   std::vector<int> slot;  // of each variable, -1: not kept, computed within a segment
   std::map<std::uint32_t, int> literal_slots;
-  std::map<std::vector<std::string>, std::vector<std::vector<int>>> known_groups;  // by axes
+  std::map<std::vector<std::string>, DeviceGroups> known_groups;      // by axes
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> starts;  // of an equation's operand: which step began its collective
 
   std::vector<bool> donated;  // of the inputs
@@ -181,7 +181,7 @@ struct SpmdBody::Builder {
     return false;
   }
 
-  std::vector<std::vector<int>> groups_of(const Eqn& e) {
+  DeviceGroups groups_of(const Eqn& e) {
     const std::vector<std::string> axes = collective_axes(*e.op, *e.params);
     const IndexGroups* within = collective_groups(*e.op, *e.params);
     const auto known = known_groups.find(axes);
@@ -197,14 +197,14 @@ struct SpmdBody::Builder {
     for (std::size_t k = 0; k < out.num_devices_; ++k)
       groups[static_cast<std::size_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), others))]
             [static_cast<std::size_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), axes))] = static_cast<int>(k);
-    if (!within) return known_groups[axes] = groups;
+    if (!within) return known_groups[axes] = device_groups(std::move(groups));
     std::vector<std::vector<int>> parts;
     for (const std::vector<int>& g : groups)
       for (const std::vector<int>& indices : **within) {
         parts.emplace_back();
         for (int i : indices) parts.back().push_back(g.at(static_cast<std::size_t>(i)));
       }
-    return parts;
+    return device_groups(std::move(parts));
   }
 
   void add_join(const ScheduledStep& what) {
@@ -405,6 +405,7 @@ struct SpmdBody::Builder {
     place_up_to(std::numeric_limits<int>::max());
     for (Atom a : d.outputs) out.output_slots_.push_back(slot_of(a));
     find_deaths();
+    reuse_slots();
   }
 
   /// A slot dies at the last step that reads it, unless it is a result.
@@ -418,6 +419,44 @@ struct SpmdBody::Builder {
     for (int k : out.output_slots_) last[static_cast<std::size_t>(k)] = -1;
     for (std::size_t k = 0; k < last.size(); ++k)
       if (last[k] >= 0) out.steps_[static_cast<std::size_t>(last[k])].dies.push_back(static_cast<int>(k));
+  }
+
+  /// Values that are not needed at the same time share a slot, since each call has room for all devices in every slot.
+  void reuse_slots() {
+    std::vector<int> place(static_cast<std::size_t>(out.num_slots_), -1), unused;
+    std::vector<bool> lasts(place.size());  // it has its slot during all of the call
+    const auto last = [&](int k) { lasts[static_cast<std::size_t>(k)] = true; };
+    for (int k : out.input_slots_) last(k);
+    for (int k : out.output_slots_) last(k);
+    for (const auto& [k, value] : out.constants_) last(k);
+    int count = 0;
+    for (std::size_t k = 0; k < place.size(); ++k)
+      if (lasts[k]) place[k] = count++;
+    std::vector<int> lands(static_cast<std::size_t>(out.num_flights_), -1);
+    for (const Step& s : out.steps_)
+      if (s.kind == Step::Kind::wait) lands[static_cast<std::size_t>(s.flight)] = s.outputs[0];
+    const auto take = [&](int k) {
+      int& to = place[static_cast<std::size_t>(k)];
+      if (to >= 0) return;
+      to = unused.empty() ? count++ : unused.back();
+      if (!unused.empty()) unused.pop_back();
+    };
+    for (const Step& s : out.steps_) {
+      if (s.kind == Step::Kind::start && lands[static_cast<std::size_t>(s.flight)] >= 0) take(lands[static_cast<std::size_t>(s.flight)]);
+      for (int k : s.segment.outputs) take(k);
+      for (int k : s.outputs) take(k);
+      for (int k : s.dies)
+        if (!lasts[static_cast<std::size_t>(k)]) unused.push_back(place[static_cast<std::size_t>(k)]);
+    }
+    const auto renumber = [&](std::vector<int>& list) {
+      for (int& k : list) k = place[static_cast<std::size_t>(k)];
+    };
+    for (Step& s : out.steps_)
+      for (std::vector<int>* list : {&s.segment.inputs, &s.segment.outputs, &s.segment.given, &s.inputs, &s.outputs, &s.dies})
+        renumber(*list);
+    renumber(out.input_slots_), renumber(out.output_slots_);
+    for (auto& [k, value] : out.constants_) k = place[static_cast<std::size_t>(k)];
+    out.num_slots_ = count;
   }
 
   DeviceBuffers positions(const std::string& axis, SourceLoc loc) {

@@ -292,7 +292,7 @@ std::vector<DeviceBuffers> SpmdBody::run(std::span<const DeviceBuffers> inputs, 
       case Step::Kind::cond: run_cond(s, slots); break;
     }
     for (int dead : s.dies)
-      for (Ref<Buffer>& b : at(slots, dead)) b = Ref<Buffer>();
+      for (std::size_t k : local_) at(slots, dead)[k] = Ref<Buffer>();
   }
   std::vector<DeviceBuffers> out;
   for (int s : output_slots_) out.push_back(value(s, slots));

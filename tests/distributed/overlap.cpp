@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 #include <weft/weft.h>
 
+#include <malloc.h>
+#include <cmath>
 #include <cstring>
 
 #include "tests/distributed/worker.h"
@@ -135,6 +137,28 @@ void overlap() {
   }
   says(message, "the host's own error");
   close(pmap(uses, {.axis_name = "i"})(mine(blocks)).second, mine(sums.second), "the next sum");
+}
+
+void many_collectives() {
+  constexpr int kCollectives = 400;
+  const Mesh mesh = make_mesh({process_count() / 16, 16}, {"x", "y"});
+  const auto program = [&](int n) {
+    const auto f = [n](Array h) {
+      for (int i = 0; i < n; ++i) h = psum(sin(h) * float(i + 1), i % 2 == 0 ? "x" : "y");
+      return h;
+    };
+    return jit(shard_map(f, {.mesh = mesh, .in_specs = {P("x", "y")}, .out_specs = P("x", "y"), .check_vma = false}));
+  };
+  const Array x = device_put(ones({process_count() / 16, 16}), NamedSharding{mesh, P("x", "y")});
+  const auto used = [] {
+    const struct mallinfo2 m = mallinfo2();
+    return static_cast<double>(m.uordblks + m.hblkhd);
+  };
+  program(2)(x).block_until_ready();
+  const auto f = program(kCollectives);
+  const double before = used();
+  f(x).block_until_ready();
+  fmt::print("{} bytes for each collective\n", std::lround((used() - before) / kCollectives));
 }
 
 std::function<Array(Array)> faulty_program(const std::string& what) {

@@ -284,6 +284,9 @@ def dry_runs():
                  "1 call, among 64 processes; each time 1 messages, 64 B sent, 1.06 us",
                  "psum over `x` of f32[2,3] at worker.cpp:", "in all 7 calls, 555 KB sent, 708 us"):
         report(f"dry run of 64x4: {text}", "" if text in out.replace("../tests/distributed/", "") else "not there", out)
+    few, many = dry("32x1", "many"), dry("4096x1", "many")
+    each = [int(m[1]) if (m := re.search(r"(\d+) bytes for each", text)) else 0 for text in (few, many)]
+    report(f"dry run: a collective takes {each[0]} bytes among 32 processes, {each[1]} among 4096", "" if 0 < each[1] < each[0] + 8192 else "too many", few + many)
 
 
 KINDS = ["kill", "stop", "loop", "order", "shape", "exit", "segv", "throw", "other", "skip", "stop before a save", "no save",
@@ -293,6 +296,7 @@ if faults is None and kills is None:
     for processes in (2, 3, 4):
         for devices in (1, 2, 4):
             same_values(processes, devices, "all")
+    same_values(8, 1, "all")
     for processes in (2, 3, 4):
         for devices in (1, 2, 4):
             out = same_values(processes, devices, "golden", folder)

@@ -254,7 +254,8 @@ void channels() {
     expect(wrong(y, wanted).empty(), what + ": " + wrong(y, wanted));
   };
   const Array parts = reshape(whole, {n, local, 2 * all});
-  const std::int64_t steps = n == 4 ? 2 : n - 1;
+  const auto processes = static_cast<unsigned>(n);
+  const std::int64_t steps = std::has_single_bit(processes) ? std::countr_zero(processes) : n - 1;
   messages([](Array a) { return psum(a, "p"); }, P(none, "d"), sum(parts, 0), steps, "a psum in groups of the same processes");
   messages([](Array a) { return pmax(a, "p"); }, P(none, "d"), max(parts, 0), steps, "a pmax in them");
   messages([](Array a) { return psum(a, {"p", "d"}); }, P(),
@@ -343,7 +344,7 @@ void memory_of_results() {
   for (const DType dtype : {float32, bfloat16}) {
     CollectivePlan plan;
     plan.operation = "psum", plan.axes = {"i"};
-    plan.groups = {ids};
+    plan.groups = device_groups({ids});
     plan.in = plan.out = Aval{Shape{3}, dtype, false};
     const auto join = collective_engine(ids).prepare(plan, ids, std::array{static_cast<std::int64_t>(ids.size())});
     std::vector<Ref<Buffer>> in(ids.size()), out(ids.size());
@@ -573,6 +574,7 @@ int main(int argc, char** argv) {
     if (what == "fault") faulty(argv[2], std::atoi(argv[3]), argv[4]);
     if (what == "tcp" || what == "arguments") topology(), without_transport(argv[2]);
     if (what == "counted") counted();
+    if (what == "many") many_collectives();
     if (what == "gpus") {
       topology(), arrays(), programs(), collectives();
       gpus(argv[2]);

@@ -68,6 +68,8 @@ void sharded_pieces();
 void donation();
 /// Collectives that begin before they are waited for.
 void overlap();
+/// Prints the bytes on the heap that each of many collectives over a mesh of processes x 1 takes.
+void many_collectives();
 /// What gradients are that are summed while others are computed.
 std::vector<Array> overlapped_gradients();
 /// A program with collectives, in which processes fail: "overlap", "halo", "rounds", or a sum.

@@ -135,6 +135,30 @@ TEST_CASE("a gradient through vmap with spmd_axis_name sums what the devices of 
   }
 }
 
+TEST_CASE("gradients inside of a map that a vmap with spmd_axis_name spreads are JAX's, with and without check_vma") {
+  for (const Mesh& mesh : grids()) {
+    const Array r = rows(4, 4) / 10, many = stack({r, r + 1, r * 2, r - 3}), p = ones({1, 4}) * 0.3f;
+    for (const bool check : {true, false}) {
+      CAPTURE(check);
+      const auto mapped = [&](auto inside, const PartitionSpec& out) {
+        const auto f = shard_map(inside, {.mesh = mesh, .in_specs = {P(), P("x")}, .out_specs = out, .check_vma = check});
+        return vmap(f, {.in_axes = {none, 0}, .spmd_axis_name = "y"});
+      };
+      // Of a device's own rows: with check_vma, q being the same on all, it is summed over them.
+      const auto own = mapped([](Array q, Array u) { return grad([&](Array v) { return sum(v * u * u); })(q); }, check ? P() : P("x"));
+      // Of a sum over the devices: without check_vma the cotangents of all of them are summed, too.
+      const auto whole =
+          mapped([](Array q, Array u) { return grad([&](Array v) { return psum(sum(v * u * u), "x"); })(q); }, check ? P() : P("x"));
+      const std::int64_t pieces = check ? 1 : mesh.shape()[0];
+      const Array wanted = sum(reshape(many * many, {4, pieces, -1, 4}), 2);
+      CHECK(tree::all_close(device_get(own(p, many)), wanted, 1e-4, 1e-4));
+      CHECK(tree::all_close(device_get(jit(own)(p, many)), wanted, 1e-4, 1e-4));
+      CHECK(tree::all_close(device_get(whole(p, many)), wanted * pieces, 1e-4, 1e-4));
+      CHECK(tree::all_close(device_get(jit(whole)(p, many)), wanted * pieces, 1e-4, 1e-4));
+    }
+  }
+}
+
 TEST_CASE("constraints inside of a partial map name the axes that it leaves free") {
   const Mesh mesh = make_mesh({2, 4}, {"x", "y"});
   auto f = [&](Array v) { return with_sharding_constraint(v * 2, NamedSharding{mesh, P(none, "y")}) + psum(v, "x"); };
