@@ -58,6 +58,32 @@ lapack_int work_length(const std::array<int, 3>& what, F&& ask) {
 }
 std::size_t area(int m, int n) { return static_cast<std::size_t>(m) * static_cast<std::size_t>(n); }
 
+/// Eliminates with a pivot that isn't a number: OpenBLAS, for some sizes and dtypes, leaves rows as they are below such a pivot as it does
+/// below a zero, and their solutions would be numbers.
+template <class T>
+void eliminate_with_nan(T* a, int m, int n) {
+  const auto at = [&](int i, int j) { return a + area(i, n) + j; };
+  for (int k = 0; k < std::min(m, n); ++k) {
+    const T pivot = *at(k, k);
+    if (pivot == pivot) continue;
+    for (int i = k + 1; i < m; ++i) std::fill(at(i, k), at(i, 0) + n, pivot);
+    return;
+  }
+}
+
+/// The first reflection of the column-major factors that isn't made of numbers, or min(m, n). What it and later ones reflect is made NaN:
+/// the single precision routines of OpenBLAS take 0 for elements divided by NaN.
+template <class T>
+int reflect_with_nan(T* factors, int m, int n) {
+  for (int k = 0; k < std::min(m - 1, n); ++k) {
+    const T pivot = factors[area(k, m) + static_cast<std::size_t>(k)];
+    if (pivot == pivot) continue;
+    for (int j = k; j < n; ++j) std::fill_n(factors + area(j, m) + k, m - k, pivot);
+    return k;
+  }
+  return std::min(m, n);
+}
+
 }  // namespace
 
 // LAPACK sees conj(a), whose upper factor u has u^T u = a; u^T is then in memory.
@@ -85,6 +111,7 @@ bool lu(T* a, int m, int n, std::int32_t* pivots) {
     return false;
   }
   transpose(columns.data(), n, m, a);
+  eliminate_with_nan(a, m, n);
   std::transform(from_one.begin(), from_one.end(), pivots, [](lapack_int p) { return static_cast<std::int32_t>(p - 1); });
   return true;
 }
@@ -197,11 +224,14 @@ bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
   });
   const Scratch<T> work(length);
   if (k > 0 && !succeeded(factor(work.get(), length))) return false;
+  const int numbers = reflect_with_nan(factors.data(), m, n);
   for (int i = 0; i < columns; ++i)
     for (int j = 0; j < n; ++j)
       r[area(i, n) + static_cast<std::size_t>(j)] = i <= j ? factors[area(j, m) + static_cast<std::size_t>(i)] : T(0);
   if (!q) return true;
+  const T last = numbers < k ? factors[area(numbers, m) + static_cast<std::size_t>(numbers)] : T(0);
   if (columns > 0 && !succeeded(form(work.get(), length))) return false;
+  if (numbers < k) std::fill(factors.begin() + static_cast<std::ptrdiff_t>(area(numbers, m)), factors.end(), last);
   transpose(factors.data(), columns, m, q);
   return true;
 }

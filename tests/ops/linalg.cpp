@@ -102,6 +102,23 @@ TEST_CASE("a NaN on the diagonal never becomes a number again") {
   }
 }
 
+TEST_CASE("below and beside a pivot that is NaN, LU has no numbers, whatever the size") {
+  for (const DType t : {float32, float64, complex64, complex128})
+    for (const auto& [m, n] : {std::pair{3, 3}, {3, 40}, {40, 33}, {100, 100}, {200, 200}, {260, 230}})
+      for (const int at : {0, 1, 2}) {
+        CAPTURE(t.name());
+        CAPTURE(m);
+        CAPTURE(at);
+        const Array a = convert(9 * eye(m, n) + 1, t).at(at, at).set(std::nan("")), lu = detail::lu_factors(a, {}).lu;
+        if (m == n) CHECK(all(isnan(linalg::solve(a, ones(m, t)))).item<bool>());
+        // Where its row is one of those that are left over, NaN is no pivot.
+        if (!any(isnan(diagonal(lu))).item<bool>()) continue;
+        const int k = argmax(isnan(diagonal(lu))).item<int>();
+        CHECK(all(isnan(lu(slice(k + 1, none), slice(k, none)))).item<bool>());
+        CHECK(!any(isnan(lu(slice(0, k), slice(0, k)))).item<bool>());
+      }
+}
+
 TEST_CASE("QR of a matrix with a NaN: the columns before it are factored, it and what follows from it are NaN") {
   for (const DType t : {float32, float64, complex64, complex128})
     for (const auto& [m, n] : {std::pair{3, 3}, {5, 2}, {2, 5}, {40, 17}})
@@ -124,6 +141,12 @@ TEST_CASE("QR of a matrix with a NaN: the columns before it are factored, it and
             CHECK(allclose(before, same, {.rtol = 1e-4, .atol = 1e-4}).item<bool>());
             CHECK(any(isnan(take(r, column, 1))).item<bool>());
             CHECK(any(isnan(take(matmul(q, r), column, 1))).item<bool>());
+            // The last row's reflection is none.
+            if (column >= m - 1) continue;
+            const Array after = r(slice(column, none), slice(column, none));
+            CHECK(all(isnan(q(slice(), slice(column, none)))).item<bool>());
+            CHECK(all(isnan(after) | (tril(ones_like(after), -1) != 0)).item<bool>());
+            CHECK(!any(isnan(q(slice(), slice(0, column)))).item<bool>());
           }
         }
 }
