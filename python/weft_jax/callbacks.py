@@ -31,7 +31,7 @@ class HostFunction:
         from jax._src import dtypes
 
         # Copies: the program goes on with its memory, whatever the function keeps.
-        given = [_array_at(operands[i], aval).copy() for i, aval in enumerate(self.operands)]
+        given = [array_at(operands[i], aval).copy() for i, aval in enumerate(self.operands)]
         out = self.function(*given)
         if len(out) != len(self.results):
             raise RuntimeError(f"Mismatched number of outputs from callback. Expected: {len(self.results)}, Actual: {len(out)}")
@@ -41,10 +41,10 @@ class HostFunction:
                 raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, Actual: {value.shape}")
             if value.dtype != aval.dtype:
                 raise RuntimeError(f"Incorrect output dtype for return value #{i}: Expected: {aval.dtype}, Actual: {value.dtype}")
-            _array_at(results[i], aval)[...] = value
+            array_at(results[i], aval)[...] = value
 
 
-def _array_at(address, aval):
+def array_at(address, aval):
     """The elements at an address as an array."""
     dtype = np.dtype(aval.dtype)
     size = int(np.prod(aval.shape, dtype=np.int64)) * dtype.itemsize
@@ -72,11 +72,25 @@ def _call(number, operands, results, problem, size):
         return 1
 
 
+def host_call(ctx, function, operands, result_avals, has_side_effect, token=None):
+    """Writes down the call of a HostFunction. With a token, calls keep their order; then the first result is the next token."""
+    from jax._src.interpreters import mlir
+    from jax._src.lib.mlir import ir
+
+    ctx.module_context.add_keepalive(function)
+    types = [mlir.aval_to_ir_type(ctx.module_context, a) for a in result_avals]
+    integer = ir.IntegerType.get_signless(64)
+    return list(mlir.custom_call(
+        "weft.host_callback",
+        result_types=[mlir.token_type(), *types] if token else types,
+        operands=[token, *operands] if token else operands,
+        backend_config={"function": ir.IntegerAttr.get(integer, function.number), "process": ir.IntegerAttr.get(integer, PROCESS)},
+        has_side_effect=has_side_effect).results)
+
+
 def _lowering(original):
     """JAX's function that writes down a call of Python, with the platform weft as one more that it knows."""
     from jax._src import core
-    from jax._src.interpreters import mlir
-    from jax._src.lib.mlir import ir
 
     def emit_python_callback(ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect, returns_token=True,
                              partitioned=False, sharding=None):
@@ -86,17 +100,7 @@ def _lowering(original):
         if partitioned and result_avals:
             raise ValueError("Partitioned callback not supported with return values.")
         physical = [core.physical_aval(a) for a in operand_avals], [core.physical_aval(a) for a in result_avals]
-        function = HostFunction(callback, *physical)
-        ctx.module_context.add_keepalive(function)
-        types = [mlir.aval_to_ir_type(ctx.module_context, a) for a in result_avals]
-        integer = ir.IntegerType.get_signless(64)
-        call = mlir.custom_call(
-            "weft.host_callback",
-            result_types=[mlir.token_type(), *types] if token else types,
-            operands=[token, *operands] if token else operands,
-            backend_config={"function": ir.IntegerAttr.get(integer, function.number), "process": ir.IntegerAttr.get(integer, PROCESS)},
-            has_side_effect=has_side_effect)
-        results = list(call.results)
+        results = host_call(ctx, HostFunction(callback, *physical), operands, result_avals, has_side_effect, token)
         return (results[1:], results[0], None) if token else (results, token, None)
 
     return emit_python_callback
@@ -135,11 +139,13 @@ def register(library):
     """Makes JAX's callbacks known on the platform weft, and tells the plugin how they are called."""
     from jax._src import callback, checkify, debugging
     from jax._src.interpreters import mlir
+    from jax.interpreters import mlir as public
 
     plugin = ctypes.CDLL(library)
     plugin.weft_pjrt_set_host_caller.argtypes = [_Caller, ctypes.c_int64]
     plugin.weft_pjrt_set_host_caller(_call, PROCESS)
     callback.emit_python_callback = _lowering(callback.emit_python_callback)
+    public.emit_python_callback = callback.emit_python_callback
     callback.pure_callback_impl = _without_cpu(callback.pure_callback_impl, "jax.pure_callback", callback.logger)
     callback.io_callback_impl = _without_cpu(callback.io_callback_impl, "jax.io_callback", callback.logger)
     of_debug = _without_cpu(debugging.debug_callback_impl, "jax.debug.callback", debugging.logger)

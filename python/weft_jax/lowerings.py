@@ -3,6 +3,7 @@
 Factorisations become the custom calls by which JAX names LAPACK's routines on the CPU (lapack_ssyevd_ffi, ...). weft reads these as operations of
 its own (frontends/stablehlo/import/lapack.cpp), which its transforms and devices know, or has the host compute them (lapack_host.cpp).
 """
+import functools
 import logging
 
 import numpy as np
@@ -39,6 +40,30 @@ def _partitioned(ctx, *values, call, **_):
     return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *values)
 
 
+def _of_modules_to_come():
+    """Rules of primitives whose modules are imported when somebody uses them: they are made when JAX registers its own."""
+    from jax._src.interpreters import mlir
+    from jax.interpreters import mlir as public
+
+    from weft_jax import buffers
+
+    original = mlir.register_lowering
+
+    @functools.wraps(original)
+    def register_lowering(primitive, rule, platform=None, *args, **options):
+        original(primitive, rule, platform, *args, **options)
+        if platform == "cpu" and primitive.name == "spsolve":  # SciPy's, by a call of Python
+            original(primitive, rule, "weft", *args, **options)
+        if platform is None and primitive.name == "buffer_callback":
+            original(primitive, buffers.lowering(rule), "weft", *args, **options)
+
+    for kind, rules in (("cpu", mlir._platform_specific_lowerings["cpu"]), (None, mlir._lowerings)):
+        for primitive, known in list(rules.items()):
+            if primitive.name in ("spsolve", "buffer_callback"):
+                register_lowering(primitive, getattr(known, "rule", known), kind)
+    mlir.register_lowering = public.register_lowering = register_lowering
+
+
 def register():
     from jax._src import custom_partitioning
     from jax._src.interpreters import mlir
@@ -56,6 +81,7 @@ def register():
     if of_qr is not None:
         mlir.register_lowering(linalg.qr_p, _qr(getattr(of_qr, "rule", of_qr)), platform="weft")
     mlir.register_lowering(custom_partitioning.custom_partitioning_p, _partitioned, platform="weft")
+    _of_modules_to_come()
     # Donated arguments' memory is taken for results.
     if "weft" not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append("weft")

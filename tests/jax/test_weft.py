@@ -226,6 +226,43 @@ def test_callbacks_under_a_mesh():
     np.testing.assert_array_equal(np.asarray(second), np.arange(8) * np.repeat([1, 5, 9, 13], 2))
 
 
+@pytest.mark.parametrize("aliases", [None, {0: 0}])
+def test_buffer_callback(aliases):
+    from jax.experimental.buffer_callback import ExecutionStage, buffer_callback
+
+    seen = []
+
+    def double(context, out, v, *, by):
+        seen.append((context.stage, v.shape, v.dtype, out.ndim, v.writeable, out.writeable))
+        with pytest.raises(jax.errors.JaxRuntimeError, match="GPU context is not available"):
+            context.stream
+        np.asarray(out)[...] = np.from_dlpack(v) * np.asarray(by)
+
+    call = buffer_callback(double, jax.ShapeDtypeStruct(x.shape, x.dtype), vmap_method="sequential", input_output_aliases=aliases)
+    with jax.default_device(jax.devices("weft")[0]):
+        scale = jnp.float32(3)
+        for f in (call, jax.jit(call), lambda v, by: jax.jit(jax.vmap(lambda u: call(u, by=by)))(v[None])[0]):
+            np.testing.assert_array_equal(np.asarray(f(x, by=scale)), x * 3)
+        assert set(seen) == {(ExecutionStage.EXECUTE, x.shape, np.dtype(np.float32), 2, False, True)}
+        wrong = buffer_callback(lambda context, out: 1, jax.ShapeDtypeStruct((), np.float32), has_side_effect=True)
+        with pytest.raises(jax.errors.JaxRuntimeError, match="must not return any values"):
+            jax.block_until_ready(wrong())
+
+
+def test_sparse_solve():
+    from jax.experimental.sparse.linalg import spsolve
+
+    rows, columns = np.nonzero(np.triu(square))
+    matrix = np.triu(square)
+    begins = np.searchsorted(rows, np.arange(5)).astype(np.int32)
+    data, b = matrix[rows, columns], np.arange(1, 5, dtype=np.float32)
+    with jax.default_device(jax.devices("weft")[0]):
+        solve = lambda d, v: spsolve(d, columns.astype(np.int32), begins, v)
+        np.testing.assert_allclose(np.asarray(jax.jit(solve)(data, b)), np.linalg.solve(matrix, b), rtol=1e-5)
+        slope = jax.grad(lambda v: solve(data, v).sum())(b)
+    np.testing.assert_allclose(np.asarray(slope), np.linalg.solve(matrix.T, np.ones(4, np.float32)), rtol=1e-4)
+
+
 def test_names_of_programs_need_no_letters():
     # jit_scatter-add: the shardings of its results are read from a text that names it.
     m = jax.sharding.Mesh(np.array(jax.devices("weft")), ("i",), axis_types=(AxisType.Explicit,))
