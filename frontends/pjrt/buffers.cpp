@@ -132,14 +132,6 @@ void Buffer::fail(Error e) {
   set_pending(std::move(p));
 }
 
-Buffer* new_buffer(Device& device, Memory* memory, ElementType type, Array x) {
-  const Shape& shape = x.shape();
-  auto b = std::make_unique<Buffer>(&device, memory ? memory : device.default_memory(), type,
-                                    std::vector<std::int64_t>(shape.begin(), shape.end()));
-  b->set(std::move(x));
-  return b.release();
-}
-
 Ref<detail::Buffer> allocate_on(const Device& device, std::size_t bytes) {
   const int id = device.device.id();
   if (detail::is_accelerator(id)) return detail::accelerators().allocate(bytes, id);
@@ -148,8 +140,9 @@ Ref<detail::Buffer> allocate_on(const Device& device, std::size_t bytes) {
 
 namespace {
 
-Array array_of(ElementType type, const std::vector<std::int64_t>& dims, Ref<detail::Buffer> elements) {
-  return Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(type, dims), std::move(elements))));
+/// What a buffer of that kind holds.
+Array array_of(const Buffer& b, Ref<detail::Buffer> elements) {
+  return Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(b.type, in_order(b.dims, b.order)), std::move(elements))));
 }
 
 /// The elements where the host reads them.
@@ -158,12 +151,15 @@ Ref<detail::Buffer> host_elements(const Buffer& b) { return detail::on_host(b.el
 /// The array, present or still in the queue, copied to a device.
 Buffer* copy_to(const Buffer& from, Device& device, Memory* memory) {
   // Buffers are never written to, so that one device's may be another's, too; only foreign memory is copied.
-  const auto copy = [type = from.type, dims = from.dims, id = device.device.id()](const Array& x) {
-    return array_of(type, dims, detail::moved(detail::as_concrete(x)->buffer, id));
+  const auto copy = [aval = aval_of(from.type, in_order(from.dims, from.order)), id = device.device.id()](const Array& x) {
+    return Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval, detail::moved(detail::as_concrete(x)->buffer, id))));
   };
   Content source = from.content();
-  if (!source.promise) return new_buffer(device, memory, from.type, copy(source.value));
-  auto b = std::make_unique<Buffer>(&device, memory ? memory : device.default_memory(), from.type, from.dims);
+  auto b = std::make_unique<Buffer>(&device, memory ? memory : device.default_memory(), from.type, from.dims, from.order);
+  if (!source.promise) {
+    b->set(copy(source.value));
+    return b.release();
+  }
   auto promise = std::make_shared<Promise>(std::make_shared<Progress>());
   b->set_promised(promise);
   const std::shared_ptr<Progress> done = source.promise->done;
@@ -204,13 +200,13 @@ void Client_BufferFromHostBuffer(FromHostArgs& a) {
   const auto [device, memory] = place_of(a.device, a.memory);
   const std::int64_t itemsize = size_of(a.type);
   const std::vector<std::int64_t> dims = checked_dims(a.dims, a.num_dims, a.type);
-  check_row_major(a.device_layout, dims.size());
+  const Order order = order_of(a.device_layout, dims.size());
   if (a.num_byte_strides != 0 && a.num_byte_strides != dims.size())
     invalid(fmt::format("{} strides are given for {} dimensions", a.num_byte_strides, dims.size()));
-  const std::vector<std::int64_t> dense = row_major_strides(dims, itemsize);
+  const std::vector<std::int64_t> dense = strides_in(order, dims, itemsize);
   const std::vector<std::int64_t> strides =
-      a.num_byte_strides ? std::vector<std::int64_t>(a.byte_strides, a.byte_strides + dims.size()) : dense;
-  auto b = std::make_unique<Buffer>(device, memory, a.type, dims);
+      a.num_byte_strides ? std::vector<std::int64_t>(a.byte_strides, a.byte_strides + dims.size()) : row_major_strides(dims, itemsize);
+  auto b = std::make_unique<Buffer>(device, memory, a.type, dims, order);
   const std::size_t bytes = b->bytes();
   if (bytes > 0 && !a.data) invalid("the host's array has no address");
   bool in_one_piece = true;
@@ -226,7 +222,7 @@ void Client_BufferFromHostBuffer(FromHostArgs& a) {
     done->progress = borrowed->done;
     Ref<detail::Buffer> elements(new detail::BorrowedBuffer(const_cast<void*>(a.data), bytes, id, &Borrowed::release, borrowed.get()));
     borrowed.release();
-    b->set(array_of(a.type, dims, std::move(elements)));
+    b->set(array_of(*b, std::move(elements)));
   } else {
     Ref<detail::Buffer> host(new detail::HostBuffer(bytes, on_host ? id : 0));
     if (in_one_piece && bytes > 0)
@@ -234,7 +230,7 @@ void Client_BufferFromHostBuffer(FromHostArgs& a) {
     else
       copy_strided(host->data(), dense, a.data, strides, dims, itemsize);
     if (!on_host) host = detail::accelerators().upload(host->data(), bytes, id);
-    b->set(array_of(a.type, dims, std::move(host)));
+    b->set(array_of(*b, std::move(host)));
   }
   a.done_with_host = done.release();
   a.buffer = b.release();
@@ -255,23 +251,22 @@ void Client_CreateViewOfDeviceBuffer(ViewOfDeviceArgs& a) {
     // Arrays are in row-major order: of another one, it is a copy.
     Ref<detail::Buffer> copy(new detail::HostBuffer(b->bytes(), device->device.id()));
     copy_strided(copy->data(), dense, a.data, strides, dims, itemsize);
-    b->set(array_of(a.type, dims, std::move(copy)));
+    b->set(array_of(*b, std::move(copy)));
     View::release(view.release());
     a.buffer = b.release();
     return;
   }
   Ref<detail::Buffer> elements(new detail::BorrowedBuffer(a.data, b->bytes(), device->device.id(), &View::release, view.get()));
   view.release();
-  b->set(array_of(a.type, dims, std::move(elements)));
+  b->set(array_of(*b, std::move(elements)));
   a.buffer = b.release();
 }
 
 void Client_CreateUninitializedBuffer(UninitializedArgs& a) {
   const auto [device, memory] = place_of(a.device, a.memory);
   const std::vector<std::int64_t> dims = checked_dims(a.dims, a.num_dims, a.type);
-  check_row_major(a.layout, dims.size());
-  auto b = std::make_unique<Buffer>(device, memory, a.type, dims);
-  b->set(array_of(a.type, dims, allocate_on(*device, b->bytes())));
+  auto b = std::make_unique<Buffer>(device, memory, a.type, dims, order_of(a.layout, dims.size()));
+  b->set(array_of(*b, allocate_on(*device, b->bytes())));
   a.buffer = b.release();
 }
 
@@ -302,7 +297,12 @@ void Buffer_GetMemoryLayout(ValueArgs<Buffer, Layout>& a) {
   a.value = Layout{};
   a.value.head.struct_size = sizeof(Layout);
   a.value.type = Layout::Type::tiled;
-  a.value.tiled = TiledLayout{{sizeof(TiledLayout), nullptr}, order.data() + (kMost - n), n, nullptr, nullptr, 0};
+  a.value.tiled = TiledLayout{{sizeof(TiledLayout), nullptr},
+                              a.object->order.empty() ? order.data() + (kMost - n) : a.object->minor_to_major.data(),
+                              n,
+                              nullptr,
+                              nullptr,
+                              0};
 }
 
 void Buffer_OnDeviceSizeInBytes(ValueArgs<Buffer, std::size_t>& a) { a.value = a.object->bytes(); }
@@ -326,9 +326,9 @@ void Buffer_ToHostBuffer(ToHostArgs& a) {
   const std::int64_t itemsize = size_of(b.type);
   const std::vector<std::int64_t> strides = strides_of(a.layout, b.dims, itemsize);
   if (a.size < bytes) invalid(fmt::format("{} bytes are given for an array of {}", a.size, bytes));
-  const auto copy = [out = a.out, strides, dims = b.dims, itemsize](const Array& x) {
+  const auto copy = [out = a.out, strides, own = strides_in(b.order, b.dims, itemsize), dims = b.dims, itemsize](const Array& x) {
     const Ref<detail::Buffer> elements = detail::on_host(detail::as_concrete(x)->buffer);
-    copy_strided(out, strides, elements->data(), row_major_strides(dims, itemsize), dims, itemsize);
+    copy_strided(out, strides, elements->data(), own, dims, itemsize);
   };
   Content source = b.content();
   auto event = std::make_unique<Event>();
@@ -391,7 +391,7 @@ void Buffer_DecreaseExternalReferenceCount(ObjectArgs<Buffer>& a) { Buffer::rele
 
 // What is donated is there: the call waits for it.
 void Buffer_DonateWithControlDependency(DonateLaterArgs& a) {
-  auto moved = std::make_unique<Buffer>(a.buffer->device, a.buffer->memory, a.buffer->type, a.buffer->dims);
+  auto moved = std::make_unique<Buffer>(a.buffer->device, a.buffer->memory, a.buffer->type, a.buffer->dims, a.buffer->order);
   struct Later {
     std::shared_ptr<Progress> done;
   };

@@ -38,14 +38,12 @@ const char* memory_kind(const std::string& kind) {
   invalid(fmt::format("there is no memory of the kind `{}`; there are device, pinned_host and unpinned_host", kind));
 }
 
-void check_layout(const detail::ProgramValue& v) {
+/// In which order an argument or a result of a program lies. What is left to the compiler is row-major.
+Order order_of_value(const detail::ProgramValue& v) {
   const std::string& mode = v.layout_mode;
-  if (mode.empty() || mode == "default" || mode == "auto") return;
-  std::string row_major = "{";
-  for (int d = v.type.shape.size(); d-- > 0;) row_major += std::to_string(d) + (d > 0 ? "," : "");
-  std::string plain = mode.substr(0, mode.find(':'));
-  if (plain.back() != '}') plain += '}';
-  if (plain != row_major + "}") not_supported(fmt::format("the layout {} of an array in a program", mode));
+  if (mode.empty() || mode == "default" || mode == "auto") return {};
+  if (mode.find("T(") != std::string::npos) not_supported(fmt::format("the layout {} of an array in a program, which has tiles", mode));
+  return order_of(std::string_view(mode).substr(0, mode.find(':')), static_cast<std::size_t>(v.type.shape.size()));
 }
 
 /// Whether a module says where a value is over that many partitions: not where every dimension is left open.
@@ -54,10 +52,10 @@ bool states_sharding(const detail::ProgramValue& v, int num_partitions) {
   return v.sharding->open.empty() || !v.sharding->spec.trimmed().dims().empty() || !v.sharding->unreduced.empty();
 }
 
-/// The program of arrays as its ports have them: of one whose addends devices hold, with these along a leading dimension, and of elements
-/// that weft has no dtype of, with their bits (0 is 0 in all of them).
+/// The program of arrays as its ports have them: with dimensions in the order of memory, of one whose addends devices hold, with these
+/// along a leading dimension, and of elements that weft has no dtype of, with their bits (0 is 0 in all of them).
 Jaxpr as_ports_have_them(const Jaxpr& j, const std::vector<Port>& arguments, const std::vector<Port>& results) {
-  const auto differs = [](const Port& p) { return p.addends > 0 || p.narrow; };
+  const auto differs = [](const Port& p) { return p.addends > 0 || p.narrow || !p.order.empty(); };
   if (std::none_of(arguments.begin(), arguments.end(), differs) && std::none_of(results.begin(), results.end(), differs)) return j;
   std::vector<detail::Aval> inputs;
   for (const Port& p : arguments) inputs.push_back(p.whole);
@@ -66,10 +64,15 @@ Jaxpr as_ports_have_them(const Jaxpr& j, const std::vector<Port>& arguments, con
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (arguments[i].narrow) in[i] = from_bits(*arguments[i].narrow, in[i]);
       if (arguments[i].addends > 0) in[i] = detail::reduce_sum(in[i], {0}, {});
+      if (arguments[i].order.empty()) continue;
+      std::vector<int> back;
+      for (int d = 0; d < in[i].ndim(); ++d) back.push_back(arguments[i].stored_at(d));
+      in[i] = detail::permute(in[i], back, {});
     }
     std::vector<Array> out = detail::eval_jaxpr(j, in);
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (results[i].narrow) out[i] = to_bits(*results[i].narrow, out[i]);
+      if (!results[i].order.empty()) out[i] = detail::permute(out[i], results[i].order, {});
       if (results[i].addends == 0) continue;
       // The first device has the array, the others zeros.
       const Shape& shape = results[i].whole.shape;
@@ -176,7 +179,6 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
   if (!open) open = Mesh(run_on_, Shape(std::int64_t{num_partitions}), {"partition"});
 
   const auto port = [&](const detail::ProgramValue& v) {
-    check_layout(v);
     Port p{v.narrow ? element_type_of(v.narrow->name) : element_type_of(v.type.dtype),
            {},
            {v.type.shape, v.narrow ? uint8 : v.type.dtype},
@@ -184,17 +186,28 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
            v.is_donated || v.aliased_result,
            v.narrow,
            0,
+           order_of_value(v),
            {},
            {},
            {}};
+    const Shape& shape = v.type.shape;
+    p.dims.assign(shape.begin(), shape.end());
+    p.whole.shape = Shape(in_order(p.dims, p.order));
     if (num_partitions > 1) {
       if (v.sharding && v.sharding->is_maximal) not_supported("an argument or a result that is on one of several devices");
       const bool stated = states_sharding(v, num_partitions);
       if (!stated && !v.op_sharding.empty() && v.op_sharding != "{replicated}")
         not_supported(fmt::format("the sharding {} of an argument or a result", v.op_sharding));
-      p.sharding = stated ? NamedSharding(mesh_on(v.sharding->mesh.axes), v.sharding->spec) : NamedSharding(*open, PartitionSpec());
+      PartitionSpec spec = stated ? v.sharding->spec : PartitionSpec();
+      if (!p.order.empty()) {
+        std::vector<std::vector<std::string>> dims;
+        for (const int d : p.order) dims.push_back(spec.axes_of(d));
+        spec = PartitionSpec::of(std::move(dims));
+      }
+      p.sharding = NamedSharding(stated ? mesh_on(v.sharding->mesh.axes) : *open, spec);
       if (stated && !v.sharding->unreduced.empty()) {
         if (v.type.dtype.is_bool()) invalid("an argument or a result is a sum of bools");
+        if (!p.order.empty()) not_supported("a sum that devices hold addends of, in another order than rows");
         p.addends = v.sharding->mesh.axes.size_of(v.sharding->unreduced);
         p.whole.shape = p.whole.shape.inserted(0, p.addends);
         std::vector<std::vector<std::string>> dims = v.sharding->spec.dims();
@@ -206,7 +219,6 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
       set_sharding(p, *p.sharding);
       return p;
     }
-    p.dims.assign(v.type.shape.begin(), v.type.shape.end());
     return p;
   };
   for (const detail::ProgramValue& v : program.arguments) arguments.push_back(port(v));
@@ -237,7 +249,7 @@ void Compiled::set_sharding(Port& p, const NamedSharding& s) const {
   p.sharding = s;
   p.placement = detail::make_placement(s);
   const Shape block = detail::block_shape(axes, s.spec(), p.whole.shape);
-  p.dims.assign(block.begin() + (p.addends > 0 ? 1 : 0), block.end());
+  p.dims = out_of_order({block.begin() + (p.addends > 0 ? 1 : 0), block.end()}, p.order);
   p.partition_of.clear();
   for (int id : axes.device_ids)
     p.partition_of.push_back(static_cast<std::size_t>(

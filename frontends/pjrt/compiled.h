@@ -1,5 +1,6 @@
 // A program that is compiled for a client's devices, and how it runs.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -18,11 +19,18 @@ namespace weft::pjrt {
 struct Port {
   ElementType type;
   std::vector<std::int64_t> dims;  ///< of a device's block
-  detail::Aval whole;              ///< where blocks are addends of the array, with a leading dimension of the addends
+  /// Of the array in the order in which it lies in memory; where blocks are addends of it, with a leading dimension of the addends.
+  detail::Aval whole;
   const char* memory_kind;
   bool is_donated = false;                             ///< an argument that is deleted by a call
   const detail::mlir::NarrowFormat* narrow = nullptr;  ///< its elements, where weft has no dtype of them: `whole` is of their bits
   std::int64_t addends = 0;  ///< 0: devices hold blocks of the array; else so many in a row hold what adds up to it
+  Order order = {};
+  /// The dimension of `whole` that is the array's dimension d.
+  int stored_at(int d) const {
+    if (!order.empty()) return static_cast<int>(std::find(order.begin(), order.end(), d) - order.begin());
+    return d + (addends > 0 ? 1 : 0);
+  }
   // For a program over several devices.
   std::optional<NamedSharding> sharding;
   detail::Ref<const detail::Placement> placement;

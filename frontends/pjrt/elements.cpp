@@ -120,11 +120,67 @@ std::vector<std::int64_t> strides_of(const Layout* layout, const std::vector<std
   return out;
 }
 
-void check_row_major(const Layout* layout, std::size_t num_dims) {
-  if (!layout) return;
-  bool same = layout->type == Layout::Type::tiled && layout->tiled.num_tiles == 0 && layout->tiled.minor_to_major_size == num_dims;
-  for (std::size_t i = 0; same && i < num_dims; ++i) same = layout->tiled.minor_to_major[i] == static_cast<std::int64_t>(num_dims - 1 - i);
-  if (!same) not_supported("a buffer whose layout is not row-major");
+namespace {
+
+/// The order of dimensions that are given from the innermost; that of rows is empty.
+Order from_minor_to_major(std::vector<std::int64_t> list, std::size_t num_dims) {
+  Order out(list.rbegin(), list.rend()), sorted = out;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (sorted.size() != num_dims || sorted[i] != static_cast<int>(i))
+      invalid(fmt::format("the layout {{{}}} is no order of {} dimensions", fmt::join(list, ","), num_dims));
+  if (out.size() != num_dims) invalid(fmt::format("a layout of {} dimensions for {}", out.size(), num_dims));
+  return out == sorted ? Order{} : out;
+}
+
+}  // namespace
+
+Order order_of(const Layout* layout, std::size_t num_dims) {
+  if (!layout) return {};
+  if (layout->type != Layout::Type::tiled || layout->tiled.num_tiles != 0) not_supported("a buffer whose layout has tiles or strides");
+  return from_minor_to_major({layout->tiled.minor_to_major, layout->tiled.minor_to_major + layout->tiled.minor_to_major_size}, num_dims);
+}
+
+Order order_of(std::string_view text, std::size_t num_dims) {
+  std::vector<std::int64_t> list;
+  std::int64_t number = -1;
+  for (const char c : text) {
+    if (c >= '0' && c <= '9') {
+      number = std::max<std::int64_t>(number, 0) * 10 + (c - '0');
+      if (number > 1000) invalid(fmt::format("the layout {} names a dimension {}", text, number));
+    } else if (c == ',' || c == '}') {
+      if (number >= 0) list.push_back(number);
+      number = -1;
+    } else if (c != '{' && c != ' ') {
+      not_supported(fmt::format("the layout {} of an array in a program", text));
+    }
+  }
+  if (number >= 0) list.push_back(number);
+  return from_minor_to_major(std::move(list), num_dims);
+}
+
+std::string layout_text(const Order& order, std::size_t num_dims) {
+  std::vector<int> list(order.rbegin(), order.rend());
+  if (order.empty())
+    for (int d = static_cast<int>(num_dims); d-- > 0;) list.push_back(d);
+  return fmt::format("{{{}}}", fmt::join(list, ","));
+}
+
+std::vector<std::int64_t> in_order(const std::vector<std::int64_t>& dims, const Order& order) {
+  if (order.empty()) return dims;
+  std::vector<std::int64_t> out;
+  for (const int d : order) out.push_back(dims[static_cast<std::size_t>(d)]);
+  return out;
+}
+
+std::vector<std::int64_t> out_of_order(const std::vector<std::int64_t>& stored, const Order& order) {
+  std::vector<std::int64_t> out = stored;
+  for (std::size_t i = 0; i < order.size(); ++i) out[static_cast<std::size_t>(order[i])] = stored[i];
+  return out;
+}
+
+std::vector<std::int64_t> strides_in(const Order& order, const std::vector<std::int64_t>& dims, std::int64_t itemsize) {
+  return out_of_order(row_major_strides(in_order(dims, order), itemsize), order);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // The calls on executables: compiling, what is known of one, running, keeping it as bytes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "weft/frontends/pjrt/compiled.h"
@@ -12,12 +13,6 @@ namespace weft::pjrt {
 struct ExecuteContext {};
 
 namespace {
-
-std::string layout_text(std::size_t num_dims) {
-  std::string out = "{";
-  for (std::size_t d = num_dims; d-- > 0;) out += std::to_string(d) + (d > 0 ? "," : "");
-  return out + "}";
-}
 
 NamedValue cost(const char* name, double value) {
   NamedValue v{};
@@ -65,10 +60,13 @@ Executable::Executable(std::shared_ptr<const Compiled> c) : compiled(std::move(c
     dims.insert(dims.end(), p.dims.begin(), p.dims.end());
     dim_counts.push_back(p.dims.size());
     kinds.push_back(p.memory_kind), kind_sizes.push_back(std::strlen(p.memory_kind));
-    layouts.push_back(std::make_unique<MemoryLayout>(MemoryLayout{layout_text(p.dims.size())}));
+    layouts.push_back(std::make_unique<MemoryLayout>(MemoryLayout{layout_text(p.order, p.dims.size())}));
     layout_pointers.push_back(layouts.back().get());
   }
-  program = compiled->num_partitions > 1 ? outline_of(*compiled) : compiled->code;
+  const auto is_ordered = [](const Port& p) { return !p.order.empty(); };
+  const bool has_layouts = std::any_of(compiled->arguments.begin(), compiled->arguments.end(), is_ordered) ||
+                           std::any_of(compiled->results.begin(), compiled->results.end(), is_ordered);
+  program = compiled->num_partitions > 1 || has_layouts ? outline_of(*compiled) : compiled->code;
 }
 
 const std::vector<NamedValue>& Executable::costs() {
@@ -123,7 +121,7 @@ void Executable_OutputDimensions(TwoListsArgs<Executable, const std::int64_t, co
   a.size = a.object->dim_counts.size(), a.first = a.object->dims.data(), a.second = a.object->dim_counts.data();
 }
 
-// The program as it was given: no other tool reads weft's own form. For several devices, as seen from outside, with its shardings.
+// The program as it was given: no other tool reads weft's own form. For several devices or orders of memory, as seen from outside.
 void Executable_OptimizedProgram(ValueArgs<Executable, ProgramText*>& a) {
   const Executable& e = *a.object;
   a.value->format = e.compiled->format.c_str(), a.value->format_size = e.compiled->format.size();
@@ -201,12 +199,14 @@ void LoadedExecutable_Execute(ExecuteArgs& a) {
 void ExecuteContext_Create(MadeArgs<ExecuteContext>& a) { a.made = new ExecuteContext; }
 void ExecuteContext_Destroy(ObjectArgs<ExecuteContext>& a) { delete a.object; }
 
-// Layouts: all arrays are row-major.
+// Layouts: orders of dimensions.
 void MemoryLayout_Destroy(ObjectArgs<MemoryLayout>& a) { delete a.object; }
 void MemoryLayout_Serialize(BytesArgs<MemoryLayout>& a) { give_bytes(a, a.object->text); }
-void Client_GetDefaultLayout(DefaultLayoutArgs<Client>& a) { a.layout = new MemoryLayout{layout_text(a.num_dims)}; }
-void Topology_GetDefaultLayout(DefaultLayoutArgs<Topology>& a) { a.layout = new MemoryLayout{layout_text(a.num_dims)}; }
-void Buffer_MemoryLayout(ValueArgs<Buffer, MemoryLayout*>& a) { a.value = new MemoryLayout{layout_text(a.object->dims.size())}; }
+void Client_GetDefaultLayout(DefaultLayoutArgs<Client>& a) { a.layout = new MemoryLayout{layout_text({}, a.num_dims)}; }
+void Topology_GetDefaultLayout(DefaultLayoutArgs<Topology>& a) { a.layout = new MemoryLayout{layout_text({}, a.num_dims)}; }
+void Buffer_MemoryLayout(ValueArgs<Buffer, MemoryLayout*>& a) {
+  a.value = new MemoryLayout{layout_text(a.object->order, a.object->dims.size())};
+}
 void Executable_GetOutputLayouts(CountedArgs<Executable, MemoryLayout*>& a) {
   a.list = a.object->layout_pointers.data(), a.size = a.object->layout_pointers.size();
 }

@@ -26,6 +26,9 @@ void Compiled::check_arguments(std::span<Device* const> on, Buffer* const* const
       if (b.type != p.type || b.dims != p.dims)
         invalid(fmt::format("{}: argument {} is {}[{}], it was compiled for {}[{}]", name, i, name_of(b.type), fmt::join(b.dims, ","),
                             name_of(p.type), fmt::join(p.dims, ",")));
+      if (b.order != p.order)
+        invalid(fmt::format("{}: argument {} lies in memory in the order {}, it was compiled for {}", name, i,
+                            layout_text(b.order, b.dims.size()), layout_text(p.order, p.dims.size())));
       if (b.device != on[d])
         invalid(fmt::format("{}: argument {} is on device {}, but the program runs on device {}", name, i, b.device->description.text,
                             on[d]->description.text));
@@ -123,7 +126,8 @@ std::vector<Array> Compiled::run(std::span<Device* const> on, std::vector<Conten
     const Port& p = results[i];
     const auto give = [&](std::size_t d, Ref<detail::Buffer> elements) {
       if (is_in(elements, kept)) elements = copied(elements);
-      out[i * on.size() + d] = Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(p.type, p.dims), std::move(elements))));
+      out[i * on.size() + d] =
+          Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(p.type, in_order(p.dims, p.order)), std::move(elements))));
     };
     if (num_partitions == 1) {
       give(0, detail::whole_of(given[i], on[0]->device.id()));
@@ -144,7 +148,7 @@ std::unique_ptr<Buffer> Compiled::new_result(std::size_t i, Device& device) cons
   Memory* memory = device.default_memory();
   for (Memory* m : device.memories)
     if (m->kind == p.memory_kind) memory = m;
-  return std::make_unique<Buffer>(&device, memory, p.type, p.dims);
+  return std::make_unique<Buffer>(&device, memory, p.type, p.dims, p.order);
 }
 
 void Compiled::check_donated(std::span<Device* const> on, Buffer* const* const* given, const std::vector<bool>& donated) const {

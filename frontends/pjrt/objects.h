@@ -83,12 +83,18 @@ struct Content {
 };
 
 /// An array on one device. Its elements are in row-major order.
+/// The order in which an array's dimensions lie in memory, the outermost first; empty: row-major.
+using Order = std::vector<int>;
+
 struct Buffer {
-  Buffer(Device* d, Memory* m, ElementType t, std::vector<std::int64_t> shape) : device(d), memory(m), type(t), dims(std::move(shape)) {}
+  Buffer(Device* d, Memory* m, ElementType t, std::vector<std::int64_t> shape, Order o = {})
+      : device(d), memory(m), type(t), dims(std::move(shape)), order(std::move(o)), minor_to_major(order.rbegin(), order.rend()) {}
   Device* const device;
   Memory* const memory;
   const ElementType type;
   const std::vector<std::int64_t> dims;
+  const Order order;                               ///< its array has the dimensions in this order
+  const std::vector<std::int64_t> minor_to_major;  ///< that order from the innermost; empty: row-major
 
   std::size_t bytes() const;
   bool is_deleted() const;
@@ -127,8 +133,6 @@ struct Buffer {
   int holds_ = 0;
 };
 
-/// A new buffer of these elements. `memory`: null for the device's default one.
-Buffer* new_buffer(Device& device, Memory* memory, ElementType type, Array x);
 /// Uninitialised memory on the host's side of a device, and an array of it.
 detail::Ref<detail::Buffer> allocate_on(const Device& device, std::size_t bytes);
 /// What an array of such elements is for weft.
@@ -137,8 +141,17 @@ detail::Aval aval_of(ElementType type, const std::vector<std::int64_t>& dims);
 std::vector<std::int64_t> checked_dims(const std::int64_t* dims, std::size_t num_dims, ElementType type);
 /// Where a call says by a device, or by a memory, which is preferred.
 std::pair<Device*, Memory*> place_of(Device* device, Memory* memory);
-/// Throws for a layout that is not row-major.
-void check_row_major(const Layout* layout, std::size_t num_dims);
+/// The order that a layout asks for; row-major where it is null. Throws for tiles and strides.
+Order order_of(const Layout* layout, std::size_t num_dims);
+/// The order in a text of XLA's, "{0,1}", innermost first. Throws for anything else.
+Order order_of(std::string_view text, std::size_t num_dims);
+/// The order as XLA writes it, innermost first: "{0,1}".
+std::string layout_text(const Order& order, std::size_t num_dims);
+/// The sizes in the order in which they lie in memory, and back.
+std::vector<std::int64_t> in_order(const std::vector<std::int64_t>& dims, const Order& order);
+std::vector<std::int64_t> out_of_order(const std::vector<std::int64_t>& stored, const Order& order);
+/// Byte strides, by dimension, of an array that lies in that order.
+std::vector<std::int64_t> strides_in(const Order& order, const std::vector<std::int64_t>& dims, std::int64_t itemsize);
 /// Byte strides of a layout for elements of that size; row-major where it is null.
 std::vector<std::int64_t> strides_of(const Layout* layout, const std::vector<std::int64_t>& dims, std::int64_t itemsize);
 std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& dims, std::int64_t itemsize);

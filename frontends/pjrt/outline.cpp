@@ -14,12 +14,13 @@ namespace weft::pjrt {
 namespace {
 
 std::string sharding_text(const Port& p) {
+  if (!p.sharding) return "{replicated}";
   const detail::MeshAxes& mesh = p.sharding->mesh().axes();
   const PartitionSpec& spec = p.sharding->spec();
-  const int first = p.addends > 0 ? 1 : 0;
+  const int first = p.addends > 0 ? 1 : 0, num_dims = p.whole.ndim() - first;
   std::vector<std::int64_t> tiles;
   std::int64_t count = 1;
-  for (int d = first; d < p.whole.ndim(); ++d) tiles.push_back(mesh.size_of(spec.axes_of(d))), count *= tiles.back();
+  for (int d = 0; d < num_dims; ++d) tiles.push_back(mesh.size_of(spec.axes_of(p.stored_at(d)))), count *= tiles.back();
   if (count == 1 && p.addends == 0) return "{replicated}";
   // The tiles' dimensions are followed by those of the devices that have the same tile: copies, then partial sums, by the mesh's axes in
   // order.
@@ -32,8 +33,7 @@ std::string sharding_text(const Port& p) {
   for (std::size_t k = 0; k < p.partition_of.size(); ++k) {
     const auto at = static_cast<std::int64_t>(k);
     std::int64_t tile = 0;
-    for (int d = first; d < p.whole.ndim(); ++d)
-      tile = tile * tiles[static_cast<std::size_t>(d - first)] + mesh.coordinate(at, spec.axes_of(d));
+    for (int d = 0; d < num_dims; ++d) tile = tile * tiles[static_cast<std::size_t>(d)] + mesh.coordinate(at, spec.axes_of(p.stored_at(d)));
     places.push_back({{tile, mesh.coordinate(at, of_copies), mesh.coordinate(at, of_addends)}, p.partition_of[k]});
   }
   std::sort(places.begin(), places.end());
@@ -53,8 +53,27 @@ std::string type_text(const Port& p) {
   static constexpr const char* names[] = {"i1",   "i8",  "i16",  "i32", "i64", "ui8",          "ui16",        "ui32",
                                           "ui64", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>"};
   std::string out = "tensor<";
-  for (int d = p.addends > 0 ? 1 : 0; d < p.whole.ndim(); ++d) out += fmt::format("{}x", p.whole.shape[d]);
+  const int num_dims = p.whole.ndim() - (p.addends > 0 ? 1 : 0);
+  for (int d = 0; d < num_dims; ++d) out += fmt::format("{}x", p.whole.shape[p.stored_at(d)]);
   return out + (p.narrow ? std::string(p.narrow->mlir) : std::string(names[p.whole.dtype.id()])) + ">";
+}
+
+/// The orders of arrays in memory, where one of them isn't that of rows, as attributes of a module.
+std::string layouts_text(const Compiled& c) {
+  const auto is_ordered = [](const Port& p) { return !p.order.empty(); };
+  if (std::none_of(c.arguments.begin(), c.arguments.end(), is_ordered) && std::none_of(c.results.begin(), c.results.end(), is_ordered))
+    return "";
+  const auto list = [&](const char* layouts, const char* tiles, const std::vector<Port>& ports) {
+    std::vector<std::string> orders;
+    for (const Port& p : ports) {
+      std::string order = layout_text(p.order, p.dims.size());
+      order.front() = '[', order.back() = ']';
+      orders.push_back(fmt::format("dense<{}> : tensor<{}xindex>", p.dims.empty() ? "" : order, p.dims.size()));
+    }
+    return fmt::format(", mhlo.xla_entry_computation_{} = [{}], mhlo.xla_entry_computation_{} = [{}]", layouts, fmt::join(orders, ", "),
+                       tiles, fmt::join(std::vector<std::string>(ports.size(), "[]"), ", "));
+  };
+  return list("parameter_layouts", "parameter_tiles", c.arguments) + list("result_layout", "result_tiles", c.results);
 }
 
 }  // namespace
@@ -83,8 +102,8 @@ std::string outline_of(const Compiled& c) {
                                                        : fmt::format("{{{}}}", fmt::join(shardings, ", "));
   return fmt::format(
       "module {} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32, mhlo.spmd_output_sharding = \"{}\", "
-      "mhlo.spmd_parameters_shardings = [{}]}} {{\n  func.func public @main({}) -> ({}) {{\n{}    return{}{}{}{}\n  }}\n}}\n",
-      detail::mlir::symbol(c.name), c.num_partitions, of_results, fmt::join(parameters, ", "), fmt::join(arguments, ", "),
+      "mhlo.spmd_parameters_shardings = [{}]{}}} {{\n  func.func public @main({}) -> ({}) {{\n{}    return{}{}{}{}\n  }}\n}}\n",
+      detail::mlir::symbol(c.name), c.num_partitions, of_results, fmt::join(parameters, ", "), layouts_text(c), fmt::join(arguments, ", "),
       fmt::join(types, ", "), fmt::join(lines, ""), values.empty() ? "" : " ", fmt::join(values, ", "), values.empty() ? "" : " : ",
       fmt::join(types, ", "));
 }

@@ -1,4 +1,5 @@
-// How a program for several devices looks from outside: what frameworks read of an executable's program to learn its shardings.
+// How a program for several devices, or of arrays in other orders than rows, looks from outside: what frameworks read of an executable to
+// learn its shardings and layouts.
 #pragma once
 #include <string>
 
@@ -6,7 +7,7 @@
 
 namespace weft::pjrt {
 
-/// A module in MLIR's text form with the program's name, types and shardings, as XLA writes these, whose function gives zeros.
+/// A module in MLIR's text form with the program's name, types, shardings and layouts, as XLA writes these, whose function gives zeros.
 std::string outline_of(const Compiled& compiled);
 
 }  // namespace weft::pjrt

@@ -20,6 +20,7 @@ struct TransferManager {
     Ref<detail::Buffer> memory;  ///< the host's
     std::shared_ptr<Progress> done;
     std::unique_ptr<Buffer> buffer;  ///< until it is retrieved
+    Order order = {};
   };
   Device* device = nullptr;
   std::mutex mutex;
@@ -45,13 +46,14 @@ void Client_CreateBuffersForAsyncHostToDevice(AsyncBuffersArgs& a) {
   m->device = device;
   for (std::size_t i = 0; i < a.num_shapes; ++i) {
     const ShapeSpec& s = a.shapes[i];
-    if (i < a.num_layouts) check_row_major(a.layouts[i], s.num_dims);
+    Order order = i < a.num_layouts ? order_of(a.layouts[i], s.num_dims) : Order();
     TransferManager::Target t{s.type, checked_dims(s.dims, s.num_dims, s.type), 0, {}, std::make_shared<Progress>(), {}};
-    t.buffer = std::make_unique<Buffer>(device, memory, t.type, t.dims);
+    t.buffer = std::make_unique<Buffer>(device, memory, t.type, t.dims, order);
+    t.order = std::move(order);
     t.bytes = t.buffer->bytes();
     t.memory = allocate_on(*device, t.bytes);
     // The buffer has its memory from the start; readers of its elements wait for the last piece.
-    t.buffer->set(Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(t.type, t.dims), t.memory))));
+    t.buffer->set(Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(t.type, in_order(t.dims, t.order)), t.memory))));
     t.buffer->set_pending(t.done);
     m->targets.push_back(std::move(t));
   }
@@ -80,7 +82,7 @@ void AsyncHostToDeviceTransferManager_TransferLiteral(TransferLiteralArgs& a) {
   if (t.done->is_ready()) invalid(fmt::format("buffer {} of a transfer is complete already", a.index));
   if (a.type != t.type || checked_dims(a.dims, a.num_dims, a.type) != t.dims) invalid("a transfer of another type than its buffer has");
   const std::int64_t itemsize = size_of(t.type);
-  copy_strided(t.memory->data(), row_major_strides(t.dims, itemsize), a.data, strides_of(a.layout, t.dims, itemsize), t.dims, itemsize);
+  copy_strided(t.memory->data(), strides_in(t.order, t.dims, itemsize), a.data, strides_of(a.layout, t.dims, itemsize), t.dims, itemsize);
   t.done->finish({});
   a.done = ready_event();
 }

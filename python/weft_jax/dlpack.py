@@ -19,7 +19,7 @@ def _writable(x):
         return np.empty(seen.shape, seen.dtype)
     memory = (ctypes.c_char * seen.nbytes).from_address(seen.ctypes.data)
     memory.array = seen  # who has the elements has the array
-    return np.ndarray(seen.shape, seen.dtype, buffer=memory)
+    return np.ndarray(seen.shape, seen.dtype, buffer=memory, strides=seen.strides)
 
 
 def register():

@@ -263,6 +263,45 @@ def test_sparse_solve():
     np.testing.assert_allclose(np.asarray(slope), np.linalg.solve(matrix.T, np.ones(4, np.float32)), rtol=1e-4)
 
 
+def test_layouts():
+    from jax.experimental.layout import Format, Layout
+
+    v = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    one = jax.sharding.SingleDeviceSharding(jax.devices("weft")[0])
+    for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2), (2, 0, 1)):
+        f = Format(Layout(order), one)
+        a = jax.device_put(v, f)
+        assert a.format.layout.major_to_minor == order
+        np.testing.assert_array_equal(np.asarray(a), v)
+        np.testing.assert_array_equal(np.asarray(a + 1), v + 1)
+        b = jax.jit(lambda u: jnp.swapaxes(u, 0, 2) * 2, in_shardings=f, out_shardings=Format(Layout(order), one))(a)
+        assert b.format.layout.major_to_minor == order
+        np.testing.assert_array_equal(np.asarray(b), v.T * 2)
+        np.testing.assert_array_equal(np.asarray(jax.device_put(b, Format(Layout((0, 1, 2)), one))), v.T * 2)
+        # The results of one program are another's arguments, also donated ones.
+        c = jax.jit(lambda u: u + 1, donate_argnums=0, in_shardings=f, out_shardings=f)(a)
+        np.testing.assert_array_equal(np.asarray(c), v + 1)
+        assert a.is_deleted()
+
+
+def test_layouts_of_sharded_arrays():
+    from jax.experimental.layout import Format, Layout
+
+    m = jax.sharding.Mesh(np.array(jax.devices("weft")).reshape(2, 2), ("i", "j"))
+    v = np.arange(32, dtype=np.float32).reshape(4, 8)
+    for spec in (P("i", "j"), P("j"), P(None, "i"), P()):
+        f = Format(Layout((1, 0)), NamedSharding(m, spec))
+        a = jax.device_put(v, f)
+        assert a.format.layout.major_to_minor == (1, 0)
+        np.testing.assert_array_equal(np.asarray(a), v)
+        for shard in a.addressable_shards:
+            np.testing.assert_array_equal(np.asarray(shard.data), v[shard.index])
+        b = jax.jit(lambda u: u.T @ u, in_shardings=f, out_shardings=f)(a)
+        assert b.format.layout.major_to_minor == (1, 0) and b.sharding == f.sharding
+        np.testing.assert_array_equal(np.asarray(b), v.T @ v)
+        np.testing.assert_array_equal(np.asarray(jax.jit(lambda u: u * 2)(a)), v * 2)
+
+
 def test_names_of_programs_need_no_letters():
     # jit_scatter-add: the shardings of its results are read from a text that names it.
     m = jax.sharding.Mesh(np.array(jax.devices("weft")), ("i",), axis_types=(AxisType.Explicit,))

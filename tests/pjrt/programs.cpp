@@ -154,6 +154,72 @@ TEST_CASE("pjrt: a result has memory of its own, also where it is an argument") 
   destroy(t.LoadedExecutable_Destroy, e);
 }
 
+TEST_CASE("pjrt: arguments and results lie in memory in the orders that the program states") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* e = c.compile(R"(func.func @main(%x: tensor<2x3xf32> {mhlo.layout_mode = "{0,1}"}, %y: tensor<2x3xf32>)
+      -> (tensor<2x3xf32>, tensor<3x2xf32> {mhlo.layout_mode = "{0,1}"}) {
+    %0 = stablehlo.subtract %x, %y : tensor<2x3xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    return %0, %1 : tensor<2x3xf32>, tensor<3x2xf32>
+  })");
+  const std::vector<float> values{0, 1, 2, 3, 4, 5};
+  const std::int64_t dims[] = {2, 3}, columns[] = {0, 1}, wrong[] = {0, 0};
+  auto layout = args<Layout>();
+  layout.type = Layout::Type::tiled, layout.tiled.minor_to_major = columns, layout.tiled.minor_to_major_size = 2;
+  auto a = args<FromHostArgs>();
+  a.client = c.client, a.data = values.data(), a.type = ElementType::f32, a.dims = dims, a.num_dims = 2, a.device_layout = &layout;
+  a.semantics = HostSemantics::only_during_call, a.device = c.devices[0];
+  CALL(Client_BufferFromHostBuffer, a);
+  destroy(t.Event_Destroy, a.done_with_host);
+  Buffer *x = a.buffer, *y = c.put({1, 1, 1, 2, 2, 2}, {2, 3});
+  CHECK(get(x) == values);
+  const Layout own = value_of(t.Buffer_GetMemoryLayout, x);
+  CHECK(std::vector<std::int64_t>(own.tiled.minor_to_major, own.tiled.minor_to_major + 2) == std::vector<std::int64_t>{0, 1});
+  const auto memory_of = [&](Buffer* b) {
+    std::vector<float> out(6);
+    auto raw = args<RawToHostArgs>();
+    raw.buffer = b, raw.out = out.data(), raw.size = 24;
+    CALL(Buffer_CopyRawToHost, raw);
+    destroy(t.Event_Destroy, raw.event);
+    return out;
+  };
+  CHECK(memory_of(x) == std::vector<float>{0, 3, 1, 4, 2, 5});
+
+  std::vector<std::vector<Buffer*>> out;
+  Outcome done = run(e, {{x, y}}, 2, out);
+  REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+  CHECK(get(out[0][0]) == std::vector<float>{-1, 0, 1, 1, 2, 3});
+  CHECK(memory_of(out[0][0]) == std::vector<float>{-1, 0, 1, 1, 2, 3});
+  CHECK(get(out[0][1]) == std::vector<float>{-1, 1, 0, 2, 1, 3});
+  CHECK(memory_of(out[0][1]) == std::vector<float>{-1, 0, 1, 1, 2, 3});
+  CHECK(list_of(t.Buffer_Dimensions, out[0][1]) == std::vector<std::int64_t>{3, 2});
+  for (Buffer* b : out[0]) destroy(t.Buffer_Destroy, b);
+  done = run(e, {{y, x}}, 2, out);
+  CHECK(done.code == Code::invalid_argument);
+  CHECK_MESSAGE(done.message.find("argument 0 lies in memory in the order {1,0}, it was compiled for {0,1}") != std::string::npos,
+                done.message);
+
+  auto copy = args<CopyArgs<Device>>();
+  copy.buffer = x, copy.to = c.devices[1];
+  CALL(Buffer_CopyToDevice, copy);
+  CHECK(get(copy.copy) == values);
+  CHECK(memory_of(copy.copy) == memory_of(x));
+  destroy(t.Buffer_Destroy, copy.copy);
+  layout.tiled.minor_to_major = wrong;
+  FAILS(Client_BufferFromHostBuffer, a, Code::invalid_argument, "{0,0} is no order of 2 dimensions");
+  layout.tiled.minor_to_major = columns, layout.tiled.num_tiles = 1;
+  FAILS(Client_BufferFromHostBuffer, a, Code::not_supported, "tiles or strides");
+  LoadedExecutable* none = nullptr;
+  done = c.try_compile(
+      "func.func @main(%x: tensor<2x3xf32> {mhlo.layout_mode = \"{1,0:T(8,128)}\"}) -> tensor<2x3xf32> {\n  return %x : tensor<2x3xf32>\n}",
+      &none);
+  CHECK(done.code == Code::not_supported);
+  CHECK(done.message.find("{1,0:T(8,128)}") != std::string::npos);
+  destroy(t.Buffer_Destroy, x), destroy(t.Buffer_Destroy, y);
+  destroy(t.LoadedExecutable_Destroy, e);
+}
+
 TEST_CASE("pjrt: an executable is kept as bytes and loaded again") {
   const TestClient c;
   const Api& t = plugin();
