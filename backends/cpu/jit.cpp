@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <span>
 #include <utility>
 
@@ -73,6 +75,27 @@ constexpr auto library_address = [](const char* name) -> void* {
   return dlsym(RTLD_DEFAULT, name);
 };
 
+/// What LLVM's linker reports beside its results: causes that the results don't name, such as a lack of memory.
+class LinkerReports {
+ public:
+  void add(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    text_ += (text_.empty() ? "" : "; ") + text;
+  }
+  std::string take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(text_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+LinkerReports& linker_reports() {
+  static auto& reports = process_wide<LinkerReports>();
+  return reports;
+}
+
 /// The linker for what LoadedObject doesn't know.
 llvm::orc::LLJIT& jit() {
   // Never destroyed: code may be in use when the process ends.
@@ -80,6 +103,7 @@ llvm::orc::LLJIT& jit() {
     processor();
     auto machine = llvm::orc::JITTargetMachineBuilder(llvm::Triple(processor().triple));
     auto j = check(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create(), "cannot start the linker");
+    j->getExecutionSession().setErrorReporter([](llvm::Error e) { linker_reports().add(llvm::toString(std::move(e))); });
     llvm::orc::SymbolMap own;
     for (const LibrarySymbol& s : library_symbols())
       own[j->mangleAndIntern(s.name)] = {llvm::orc::ExecutorAddr::fromPtr(s.address),
@@ -286,7 +310,16 @@ class LinkedCode final : public NativeCode {
     check(j.addObjectFile(library, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "weft", false)), "cannot link");
     llvm::orc::SymbolLookupSet wanted;
     for (const std::string& n : names) wanted.add(j.mangleAndIntern(n));
-    const llvm::orc::SymbolMap found = check(session.lookup(llvm::orc::makeJITDylibSearchOrder(&library), wanted), "cannot link");
+    llvm::Expected<llvm::orc::SymbolMap> linked = session.lookup(llvm::orc::makeJITDylibSearchOrder(&library), wanted);
+    if (!linked) {
+      const std::string why = linker_reports().take();
+      if (why.find(std::strerror(ENOMEM)) != std::string::npos) {
+        llvm::consumeError(linked.takeError());
+        throw MemoryError("cpu: there is not enough memory for the code of a kernel");
+      }
+      throw CompileError("cpu: cannot link: " + llvm::toString(linked.takeError()) + (why.empty() ? "" : ": " + why));
+    }
+    const llvm::orc::SymbolMap& found = *linked;
     std::vector<void*> addresses;
     for (const std::string& n : names) addresses.push_back(found.lookup(j.mangleAndIntern(n)).getAddress().toPtr<void*>());
     return addresses;

@@ -307,7 +307,7 @@ ssize_t read_at(const Descriptor& file, void* to, std::size_t bytes, std::int64_
 }
 
 namespace {
-std::string read_all(const Descriptor& file, const std::string& path, SourceLoc loc, std::string_view who) {
+std::string read_all(const Descriptor& file, const std::string& path, SourceLoc loc, std::string_view who) try {
   struct stat s{};
   if (fstat(file.get(), &s) != 0) throw_io(who, path, errno, loc);
   if (S_ISDIR(s.st_mode)) throw_io(who, path, EISDIR, loc);
@@ -324,6 +324,10 @@ std::string read_all(const Descriptor& file, const std::string& path, SourceLoc 
   }
   text.resize(used);
   return text;
+} catch (const std::bad_alloc&) {
+  throw MemoryError(fmt::format("{}: {}: there is not enough memory for what the file holds", who, path), loc);
+} catch (const std::length_error&) {
+  throw MemoryError(fmt::format("{}: {}: the file is too large", who, path), loc);
 }
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -24,6 +25,7 @@
 #include "weft/core/errors/error.h"
 #include "weft/core/io/io.h"
 #include "weft/io.h"
+#include "weft/stablehlo.h"
 #include "weft/weft.h"
 
 using namespace weft;
@@ -308,6 +310,27 @@ TEST_CASE("files: what a process that died was writing is removed, what one is w
   close(held);
   CHECK(f->remove_abandoned(alive));
   CHECK(names(folder.path) == std::vector<std::string>{theirs, "mark"});
+}
+
+TEST_CASE("files: one that doesn't fit into memory is an error that names it, for every reader") {
+  const int file = memfd_create("large", MFD_CLOEXEC);
+  REQUIRE(ftruncate(file, std::int64_t{1} << 60) == 0);
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  const auto refused = [&](auto read) {
+    try {
+      read();
+    } catch (const MemoryError& e) {
+      return std::string(e.what()).find(path) != std::string::npos;
+    }
+    return false;
+  };
+  CHECK(refused([&] { load(path); }));
+  CHECK(refused([&] { load_npz(path); }));
+  CHECK(refused([&] { load_csv(path); }));
+  CHECK(refused([&] { load_png(path); }));
+  CHECK(refused([&] { load_jaxpr(path); }));
+  CHECK(refused([&] { load_stablehlo(path); }));
+  close(file);
 }
 
 TEST_CASE("files: folders that are made on the way are known, and removed where nothing is in them") {
