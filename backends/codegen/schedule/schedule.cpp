@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -126,7 +127,7 @@ class Scheduler {
       }
       return n;
     };
-    const auto access = [&](NodeId position, std::uint64_t dims, bool is_store) {
+    const auto access = [&](NodeId position, int arg, std::uint64_t dims, bool is_store) {
       if (vector < 0 || !(dims >> vector & 1)) return 1.0;
       std::int64_t stride = 0;
       if (!k_.dag.stride(position, vector, stride)) return lanes * 0.8;
@@ -139,14 +140,17 @@ class Scheduler {
         const auto all = static_cast<double>(size(t.reduce.back())), transposed = lanes * std::floor(all / lanes);
         return (transposed * (1 + std::log2(lanes)) + (all - transposed) * lanes * 0.8) / all;
       }
-      return lanes * (is_store ? 1.2 : 0.8);
+      // Lanes that share lines of the cache are read sooner than those in lines of their own, and these than those in far rows.
+      const std::int64_t apart = std::abs(stride) * k_.args[static_cast<std::size_t>(arg)].dtype.itemsize();
+      const double distance = apart < target_.line_bytes ? 1 : apart < target_.far_row ? 1.1 : 1.3;
+      return lanes * distance * (is_store ? 1.2 : 0.8);
     };
     double total = 0;
     for (NodeId id : nodes_[nest]) {
       const Node& n = k_.dag[id];
       double c = node_cost(n);
       if (n.kind == NodeKind::load) {
-        c *= access(n.operands[0], n.dims, false);
+        c *= access(n.operands[0], static_cast<int>(n.integer), n.dims, false);
         const KernelArg& arg = k_.args[static_cast<std::size_t>(n.integer)];
         if (arg.scratch) c = node_cost(n);
       }
@@ -154,7 +158,7 @@ class Scheduler {
     }
     for (const Store& s : t.stores)
       total += 2 * trips(k_.dag[s.position].dims) *
-               (k_.args[static_cast<std::size_t>(s.arg)].scratch ? 1 : access(s.position, k_.dag[s.position].dims, true));
+               (k_.args[static_cast<std::size_t>(s.arg)].scratch ? 1 : access(s.position, s.arg, k_.dag[s.position].dims, true));
     double inner = 1, outer = 1;
     for (int d : k_.outer) outer *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
     for (int d : t.parallel) outer *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
