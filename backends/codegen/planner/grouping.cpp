@@ -45,6 +45,7 @@ void KernelPlanner::group() {
     for (Var v : j_.eqns[static_cast<std::size_t>(item.eqn)].outputs) step_of_[v] = static_cast<int>(steps_.size());
     steps_.push_back(item);
   }
+  for (Group& g : groups_) block_rows(g);
 }
 
 void KernelPlanner::place(int root) {

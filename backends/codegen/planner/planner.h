@@ -133,6 +133,7 @@ class KernelPlanner {
   bool join(int step, int root);
   std::optional<std::vector<int>> align(const Group& g, int root) const;
   bool worthwhile(const Group& g, const Root& r, const std::vector<int>& alignment) const;
+  void block_rows(Group& g);  // row_blocks.cpp
 
   // kernel_forming.cpp
   friend class KernelFormer;
