@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "weft/backends/cpu/openblas_core.h"
+
 extern "C" __attribute__((weak)) int blas_thread_shutdown_();  // in no header of OpenBLAS
 
 namespace weft::detail {
@@ -24,7 +26,9 @@ void end_library_threads() {
 // first runs. weft never uses them, so they are ended; OpenBLAS starts them again for other users. Only if the process has no other
 // threads, of which one might be inside OpenBLAS.
 [[maybe_unused]] const bool ended = [] {
-  if (threads_of_process() == openblas_get_num_threads()) end_library_threads();
+  const bool is_idle = threads_of_process() == openblas_get_num_threads();
+  if (is_idle) end_library_threads();
+  if (is_idle || !others_use_openblas()) use_avx2_if_unknown();
   return true;
 }();
 

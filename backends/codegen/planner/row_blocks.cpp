@@ -13,6 +13,7 @@ constexpr std::int64_t kFewest = 4, kMost = 16;
 constexpr std::int64_t kTile = 4;          // rows that share a vector in registers
 constexpr double kReread = 4 << 10;        // bytes of a right operand that fit beside a row's other values in registers and cache
 constexpr double kBlockBytes = 128 << 10;  // what the values of a block may take up
+constexpr int kShortRow = 4;               // vectors
 constexpr double kOuterPoints = 16;        // blocks that are left to divide among threads
 
 /// Bytes of the largest operand that a matmul reads whole at each outer point though it would serve the next one too: it does not depend
@@ -44,7 +45,7 @@ void KernelPlanner::block_rows(Group& g) {
   if (!target_.row_blocks || g.roots.size() < 2 || g.sizes.empty()) return;
   const std::size_t last = g.sizes.size() - 1;
   bool reads_again = false;
-  double row_bytes = 0;
+  double row_bytes = 0, longest = 0;
   for (std::size_t i = 0; i < g.roots.size(); ++i) {
     const Root& r = roots_[static_cast<std::size_t>(g.roots[i])];
     const bool is_plain = r.kind == Root::Kind::map || r.kind == Root::Kind::reduce || r.kind == Root::Kind::matmul;
@@ -54,9 +55,12 @@ void KernelPlanner::block_rows(Group& g) {
       if (std::find(g.outer[i].begin(), g.outer[i].end(), static_cast<int>(k)) == g.outer[i].end())
         inner *= static_cast<double>(r.parallel[k].size);
     row_bytes += inner;
+    if (r.kind == Root::Kind::reduce)
+      longest = std::max(longest, avals_[r.var].dtype.itemsize() * r.points() / std::max(1., static_cast<double>(avals_[r.var].size())));
     reads_again |= r.kind == Root::Kind::matmul && bytes_read_again(r, avals_, g.outer[i]) > kReread;
   }
-  if (!reads_again) return;
+  // Schedules take several rows at a time where these have few vectors.
+  if (!reads_again || (longest > 0 && longest <= kShortRow * target_.vector_bytes)) return;
   double points = 1;
   for (std::int64_t s : g.sizes) points *= static_cast<double>(s);
   const auto distance = [](std::int64_t n) { return std::abs(n - kWanted) + (n % kTile == 0 ? 0 : kMost); };

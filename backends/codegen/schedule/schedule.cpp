@@ -317,7 +317,7 @@ class Scheduler {
     if (with_outer)
       for (LoopPlan& l : schedule_.outer) loops.push_back(&l);
     const auto take = [&](LoopPlan& l, std::int64_t available, std::int64_t most) {
-      l.unroll = static_cast<int>(std::clamp<std::int64_t>(available, 1, std::min(most, room)));
+      l.unroll = static_cast<int>(evenly(available, std::clamp<std::int64_t>(available, 1, std::min(most, room))));
       room /= l.unroll;
     };
     bool by_points = schedule_.vector_dim >= 0;
@@ -453,17 +453,25 @@ class Scheduler {
     if (rows.unroll > 1 || runs_singly(rows.dim)) return;
     std::size_t nodes = 0;
     std::int64_t scratch = 0, vectors = 0;
+    // Blocks of rows: each outer point has several of its own, which all nests go through.
+    const auto of_block = [&](const Nest& t) { return t.parallel.empty() ? 1 : size(t.parallel.front()); };
+    bool in_blocks = of_block(k_.nests[0]) >= 4;
+    for (const Nest& t : k_.nests) in_blocks &= of_block(t) == of_block(k_.nests[0]);
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
       const Nest& t = k_.nests[i];
       if (!t.repeats.empty() || is_running(t)) return;
       nodes += nodes_[i].size();
-      if (!t.reduce.empty() && nest_vector_[i] == t.reduce.back())
-        vectors = std::max(vectors, (size(nest_vector_[i]) + schedule_.lanes - 1) / schedule_.lanes);
+      if (t.reduce.empty() || nest_vector_[i] != t.reduce.back()) continue;
+      const std::int64_t of_row = (size(nest_vector_[i]) + schedule_.lanes - 1) / schedule_.lanes;
+      vectors = std::max(vectors, of_row);
+      if (LoopPlan* block = in_blocks ? &schedule_.nests[i].parallel.back() : nullptr; block && nodes_[i].size() <= target_.few_nodes)
+        block->unroll = std::max(block->unroll, target_.rows_of_vectors(of_row));
     }
+    if (in_blocks) return;
     for (const KernelArg& a : k_.args)
       if (a.scratch) scratch += a.elements * a.dtype.itemsize();
-    const int together = vectors == 0 ? 1 : vectors <= target_.short_row ? 4 : vectors <= 2 * target_.short_row ? 2 : 1;
-    if (nodes <= 2 * target_.few_nodes && together * scratch <= target_.row_scratch && size(rows.dim) >= 2 * together)
+    if (const int together = target_.rows_of_vectors(vectors);
+        nodes <= 2 * target_.few_nodes && together * scratch <= target_.row_scratch && size(rows.dim) >= 2 * together)
       rows.unroll = together;
   }
   /// Columns of a matrix that are gone through several times: so many vectors side by side that a good piece of each row is read at a time,

@@ -57,6 +57,16 @@ struct Target {
   double expensive_epilogue = 20;  ///< its cost for an element, from which on vectors are worth a nest
   double epilogue_share = 0.1;     ///< of the whole, that vectors must save
   std::int64_t epilogue_block = 64, epilogue_points = 512;
+
+  /// How many rows of so many vectors are reduced side by side.
+  int rows_of_vectors(std::int64_t vectors) const { return vectors == 0 ? 1 : vectors <= short_row ? 4 : vectors <= 2 * short_row ? 2 : 1; }
 };
+
+/// How many iterations of a loop are taken at a time: about n, and of a short loop so that none are left over.
+inline std::int64_t evenly(std::int64_t size, std::int64_t n) {
+  for (std::int64_t fewer = n; 2 * fewer > n && size <= 4 * n; --fewer)
+    if (size % fewer == 0) return fewer;
+  return n;
+}
 
 }  // namespace weft::detail
