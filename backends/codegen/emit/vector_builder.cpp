@@ -13,6 +13,7 @@
 #include <cmath>
 
 #include "weft/backends/codegen/emit/blocks.h"
+#include "weft/backends/codegen/emit/constant_quotients.h"
 #include "weft/backends/codegen/math/math.h"
 #include "weft/backends/codegen/math/sixteen_lanes.h"
 
@@ -239,6 +240,36 @@ static Value* fenced(llvm::IRBuilder<>& ir, Value* quotient, Value* a, Value* b)
   return ir.CreateArithmeticFence(quotient, quotient->getType());
 }
 
+/// Null where b is no constant that can be multiplied by instead.
+Value* VectorBuilder::divide_by_constant(DType t, Value* a, Value* b) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(b);
+  const auto* divisor = constant ? llvm::dyn_cast_or_null<llvm::ConstantFP>(constant->getSplatValue()) : nullptr;
+  if (!divisor || lanes_of(a) == 1 || features_.gpu != VectorFeatures::Gpu::none) return nullptr;
+  const bool is_double = t == float64;
+  const double c = is_double ? divisor->getValueAPF().convertToDouble() : static_cast<double>(divisor->getValueAPF().convertToFloat());
+  const std::optional<InverseParts> inverse = inverse_by_parts(c, is_double);
+  if (!inverse) return nullptr;
+  if (inverse->second == 0) return ir_.CreateFMul(a, same(a, inverse->first));
+  Value* second = ir_.CreateFMul(a, same(a, inverse->second));
+  Value* usual = ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, same(a, inverse->first), second});
+  Value* size = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
+  Value* tiny = ir_.CreateAnd(ir_.CreateFCmpOLT(size, same(a, least_dividend(c, is_double))), ir_.CreateFCmpONE(a, same(a, 0.0)));
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  llvm::BasicBlock* after = cut_block(ir_);
+  llvm::BasicBlock* rare = llvm::BasicBlock::Create(module_.getContext(), "tiny", before->getParent(), after);
+  ir_.SetInsertPoint(before);
+  Value* lanes = ir_.CreateBitCast(tiny, ir_.getIntNTy(static_cast<unsigned>(lanes_of(a))));
+  ir_.CreateCondBr(ir_.CreateICmpNE(lanes, llvm::Constant::getNullValue(lanes->getType())), rare, after,
+                   llvm::MDBuilder(module_.getContext()).createBranchWeights(1, 1000));
+  ir_.SetInsertPoint(rare);
+  Value* quotient = ir_.CreateFDiv(a, b);
+  ir_.CreateBr(after);
+  ir_.SetInsertPoint(after, after->begin());
+  Value* result = either(ir_, {usual}, before, {quotient}, rare)[0];
+  move_to_end(ir_, after);
+  return result;
+}
+
 Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value* c) {
   const bool fp = t.is_floating();
   const auto unary = [&](llvm::Intrinsic::ID id) { return ir_.CreateUnaryIntrinsic(id, a); };
@@ -246,7 +277,10 @@ Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value
     case ScalarOp::add: return fp ? ir_.CreateFAdd(a, b) : ir_.CreateAdd(a, b);
     case ScalarOp::sub: return fp ? ir_.CreateFSub(a, b) : ir_.CreateSub(a, b);
     case ScalarOp::mul: return fp ? ir_.CreateFMul(a, b) : ir_.CreateMul(a, b);
-    case ScalarOp::div: return fp ? fenced(ir_, ir_.CreateFDiv(a, b), a, b) : divide_integers(t, false, a, b);
+    case ScalarOp::div:
+      if (!fp) return divide_integers(t, false, a, b);
+      if (Value* quotient = divide_by_constant(t, a, b)) return quotient;
+      return fenced(ir_, ir_.CreateFDiv(a, b), a, b);
     case ScalarOp::rem:
       if (fp && features_.gpu != VectorFeatures::Gpu::none) return gpu_remainder(a, b);
       return fp ? fenced(ir_, ir_.CreateFRem(a, b), a, b) : divide_integers(t, true, a, b);
