@@ -107,6 +107,7 @@ VectorFeatures features_of(const Processor& p) {
     const bool wide = info.checkFeatures("+avx512f,+avx512bw,+avx512vl,+avx512dq");
     f.vector_bytes = wide ? 64 : info.checkFeatures("+avx2") ? 32 : 16;
     f.masked_memory = f.lookups = wide;
+    f.byte_shuffles = wide && info.checkFeatures("+avx512vbmi");
     f.half_conversions = info.checkFeatures("+f16c");
     f.fma = info.checkFeatures("+fma");
     f.word_products = true;

@@ -129,6 +129,15 @@ TEST_CASE("packed matmuls: all dtypes, layouts, whole and partial tiles, sums an
     check_matmul(t, {37, 1100, 2600}, Layout::rows, Layout::rows);
 }
 
+TEST_CASE("packed matmuls: rests of rows, columns and steps in tiles of 16") {
+  for (const Dtypes& t : kDtypes)
+    if (t.a.itemsize() <= 2 && t.b.itemsize() <= 2)
+      for (const Sizes& s :
+           {Sizes{8, 8, 64}, Sizes{9, 15, 65}, Sizes{32, 32, 128}, Sizes{33, 47, 130}, Sizes{55, 16, 97, 3}, Sizes{64, 70, 2050}})
+        for (const Layout a : {Layout::rows, Layout::columns, Layout::strided})
+          for (const Layout b : {Layout::rows, Layout::columns}) check_matmul(t, s, a, b);
+}
+
 TEST_CASE("packed matmuls: conversions by vectors are those of elements") {
   std::vector<std::uint16_t> small(1 << 16);
   for (std::size_t i = 0; i < small.size(); ++i) small[i] = static_cast<std::uint16_t>(i);

@@ -363,13 +363,18 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
     ir_.CreateAlignedStore(builder_.to_memory(value, info.dtype), p, align);
     return;
   }
-  if (guard && VectorBuilder::lanes_of(guard) == 1 && !mask_ && a.pointer && a.stride == 1 && !streams(s)) {
+  const int kept = first_lanes(mask_);
+  if (guard && VectorBuilder::lanes_of(guard) == 1 && (!mask_ || in_parts(kept)) && a.pointer && a.stride == 1 && !streams(s)) {
     // The guard holds for all lanes or none: a store to a selected address is used, since masked stores can't be forwarded to loads.
     llvm::BasicBlock& entry = function_->getEntryBlock();
     llvm::AllocaInst* elsewhere =
         llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_)));
     elsewhere->setAlignment(llvm::Align(64));
-    ir_.CreateAlignedStore(builder_.to_memory(full(value), info.dtype), ir_.CreateSelect(guard, a.pointer, elsewhere), align);
+    Value *const to = ir_.CreateSelect(guard, a.pointer, elsewhere), *const v = builder_.to_memory(full(value), info.dtype);
+    if (mask_)
+      store_parts(v, to, kept, align);
+    else
+      ir_.CreateAlignedStore(v, to, align);
     return;
   }
   Value* const saved_mask = mask_;

@@ -82,15 +82,19 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
     base = k_.dag.affine(n.operands[0]).constant, reach = kept;
   else
     record_at(id, stride, kept, base, reach);
-  const int lanes = existing_lanes(), span = (lanes - 1) * stride + reach, count = (span + lanes_ - 1) / lanes_;
+  const int lanes = existing_lanes(), span = (lanes - 1) * stride + reach;
+  int width = lanes_;  // of the vectors that are loaded: a shuffle picks from two of them
+  while (features_.wide_shuffles(n.dtype.itemsize()) && 2 * width <= span && 2 * width * n.dtype.itemsize() <= features_.vector_bytes)
+    width *= 2;
+  const int count = (span + width - 1) / width;
   const Address a = address(arg, n.operands[0], each);
   if (!a.pointer || a.interleaved || span < lanes_) return nullptr;
   llvm::Type* element = builder_.memory_type(n.dtype);
-  llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(width));
   const int before = static_cast<int>(k_.dag.affine(n.operands[0]).constant - base);
   // The last vector ends where the last record does.
-  const auto begin = [&](int part) { return std::min(part * lanes_, span - lanes_); };
-  std::vector<std::int64_t> part_key{-2, arg, base, 0};
+  const auto begin = [&](int part) { return std::min(part * width, span - width); };
+  std::vector<std::int64_t> part_key{-2 - width, arg, base, 0};
   for (const AffineTerm& t : k_.dag.affine(n.operands[0]).terms) part_key.push_back(t.atom), part_key.push_back(t.coef);
   part_key.insert(part_key.end(), each.begin(), each.end());
   Values parts;
@@ -108,9 +112,10 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
     for (int i = std::min(1, count - 1); i < count; ++i) {
       std::vector<int> from;
       for (int l = 0; l < lanes_; ++l) {
-        const int at = std::min(l, lanes - 1) * stride + before + c, part = std::min(at / lanes_, count - 1);
-        from.push_back(part == 0 ? (i > 1 ? l : at) : part == i ? lanes_ + at - begin(i) : part > i ? 0 : l);
+        const int at = std::min(l, lanes - 1) * stride + before + c, part = std::min(at / width, count - 1);
+        from.push_back(part == 0 ? (i > 1 ? l : at) : part == i ? width + at - begin(i) : part > i ? 0 : l);
       }
+      if (i + 1 < count) from.resize(static_cast<std::size_t>(width), -1);
       column = ir_.CreateShuffleVector(column, parts[static_cast<std::size_t>(i)], from);
     }
     Value* v = builder_.from_memory(column, n.dtype);

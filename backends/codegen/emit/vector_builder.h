@@ -18,9 +18,13 @@ struct VectorFeatures {
   bool fma = false;
   bool word_products = false;    ///< upper halves of products of 16-bit integers (x86)
   bool lookups = false;          ///< registers of sixteen float32, and lookups in them (AVX-512)
+  bool byte_shuffles = false;    ///< one instruction picks bytes from two registers, as `lookups` does 16-bit words (AVX-512 VBMI)
   bool bfloat_rounding = false;  ///< float32 -> bfloat16 (NVIDIA, sm_80 or newer)
   /// Code for a GPU, or for the host that emulates it in a test: no calls of the host's libraries, and plain integer division.
   enum class Gpu { none, nvidia, emulated } gpu = Gpu::none;
+
+  /// Whether one instruction picks elements of so many bytes from two of the widest registers.
+  bool wide_shuffles(int bytes) const { return bytes == 1 ? byte_shuffles : lookups; }
 };
 
 class VectorBuilder final : public KernelBuilder {

@@ -31,19 +31,29 @@ struct Recipe {
   int start = 0;     ///< times the sum of a row of the left operand: what the flip of the right one adds
 };
 
-Recipe find_recipe(DType a, DType b, DType out) {
+/// Tiles of 16 rows and 16 words of k pay off where they are filled.
+bool fills_tiles(std::int64_t m, std::int64_t k_bytes) { return m >= 8 && k_bytes >= 64; }
+
+/// `m` and `k`: of the left operand; as good a unit as there is where they are not known.
+Recipe find_recipe(DType a, DType b, DType out, std::int64_t m = 16, std::int64_t k = 64) {
   const auto of = [](const Unit* u) { return Recipe{.unit = u}; };
+  const bool tiles = fills_tiles(m, k * a.itemsize());
   const auto is_16_bit = [](DType t) { return t == float16 || t == bfloat16; };
   if (out == float64 && a == float64 && b == float64) return of(find_unit(UnitKind::f64));
   if (out == float32 || is_16_bit(out)) {
     const auto fits = [&](DType t) { return t == float32 || is_16_bit(t); };
     if (!fits(a) || !fits(b)) return {};
+    if (a == bfloat16 && b == bfloat16 && tiles)
+      if (const Unit* const u = unit_amx(UnitKind::bf16_pairs)) return of(u);
     const Unit* const pairs = a == bfloat16 && b == bfloat16 ? find_unit(UnitKind::bf16_pairs) : nullptr;
     return of(pairs ? pairs : find_unit(UnitKind::f32));
   }
   if (!out.is_integer() || !a.is_integer() || !b.is_integer()) return {};
   if (out.itemsize() == 8) return of(find_unit(UnitKind::i64));
   if (a.itemsize() == 1 && b.itemsize() == 1) {
+    const UnitKind kind =
+        a == int8 ? (b == int8 ? UnitKind::i8_i8_quads : UnitKind::i8_quads) : (b == int8 ? UnitKind::u8_quads : UnitKind::u8_u8_quads);
+    if (const Unit* const u = tiles ? unit_amx(kind) : nullptr) return of(u);
     const Unit* const quads = find_unit(a == int8 ? UnitKind::i8_quads : UnitKind::u8_quads);
     if (quads) return {.unit = quads, .flip_right = a == b ? 0x8080808080808080u : 0, .start = a != b ? 0 : a == int8 ? -128 : 128};
   }
@@ -86,6 +96,7 @@ class Multiplication {
     left_at_ = place(in_place_ ? 0 : rows_ * depth_ * word);
     sums_at_ = place(converted_ ? rows_ * wide_ * unit_.sum.itemsize() : 0);
     start_at_ = place(rows_ * 4);
+    panel_at_ = place(in_place_ || !unit_.left_in_rows ? 0 : height * depth_ * word);
     packing_at_ = place(packing_scratch(unit_, std::max<std::int64_t>(unit_.panel_columns(), height), depth_ * unit_.group));
   }
   std::size_t scratch_bytes() const { return static_cast<std::size_t>(scratch_); }
@@ -139,8 +150,10 @@ class Multiplication {
     const std::int64_t words = parts_of(depth, unit_.group);
     if (!in_place_)
       each_height(rows, [&](std::int64_t i, int height, std::size_t) {
-        char* const panel = scratch + left_at_ + i * words * unit_.word_bytes();
+        char* const to = scratch + left_at_ + i * words * unit_.word_bytes();
+        char* const panel = unit_.left_in_rows ? scratch + panel_at_ : to;
         pack_panel(unit_, from.at(i, 0), height, depth, height, panel, scratch + packing_at_);
+        if (unit_.left_in_rows) rows_of_panel(panel, height, words, to);
         if (recipe_.start) sum_panel(panel, unit_.element.is_signed(), height, words, start + i);
       });
     else if (recipe_.start)
@@ -158,7 +171,7 @@ class Multiplication {
                 const char* scratch) const {
     const std::int64_t panel = unit_.panel_columns(), word = unit_.word_bytes();
     const auto* const start = reinterpret_cast<const std::int32_t*>(scratch + start_at_);
-    TileWork w{.left_row = from.line * from.dtype.itemsize(), .words = words, .out_row = out_row, .add = add};
+    TileWork w{.left_row = in_place_ ? from.line * from.dtype.itemsize() : words * word, .words = words, .out_row = out_row, .add = add};
     each_height(rows, [&](std::int64_t i, int, std::size_t height) {
       w.left = in_place_ ? from.at(i, 0).data : scratch + left_at_ + i * words * word;
       w.start = recipe_.start ? start + i : nullptr;
@@ -179,7 +192,7 @@ class Multiplication {
   Lines left_, right_;
   bool in_place_ = false, converted_ = false;
   std::int64_t words_ = 0, depth_ = 1, columns_ = 0, rows_ = 0, wide_ = 0;  // of k; of a block
-  std::int64_t scratch_ = 0, right_at_ = 0, left_at_ = 0, sums_at_ = 0, start_at_ = 0, packing_at_ = 0;
+  std::int64_t scratch_ = 0, right_at_ = 0, left_at_ = 0, sums_at_ = 0, start_at_ = 0, panel_at_ = 0, packing_at_ = 0;
 };
 
 /// How the work is divided into tasks: some matrices of the batch, or parts of one. Sums are not divided, so results don't depend on it.
@@ -265,12 +278,12 @@ class PackedMatmul final : public Matmul {
 bool has_packed_matmul(DType a, DType b, DType out) { return find_recipe(a, b, out).unit != nullptr; }
 
 double packed_matmul_steps(const MatmulStep& p) {
-  const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype);
+  const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype, p.m, p.k);
   if (!recipe.unit) return std::numeric_limits<double>::infinity();
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
   const double words = std::ceil(number(p.k) / recipe.unit->group), vectors = std::ceil(number(p.n) / recipe.unit->lanes);
   // A tile takes its steps and some at its ends; an element is packed in about one step for four words.
-  double steps = number(p.m) * vectors * (words + 8) + (number(p.m) + vectors * recipe.unit->lanes) * words / 3 + 100;
+  double steps = number(p.m) * vectors * (words + 8) / recipe.unit->rate + (number(p.m) + vectors * recipe.unit->lanes) * words / 3 + 100;
   for (const MatmulStep::Batch& b : p.batch) steps *= number(b.size);
   return steps;
 }
@@ -296,7 +309,7 @@ template bool subtract_matmul(std::int64_t, std::int64_t, std::int64_t, const do
                               std::int64_t);
 
 std::unique_ptr<Matmul> make_packed_matmul(const MatmulStep& p) {
-  const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype);
+  const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype, p.m, p.k);
   return recipe.unit ? std::make_unique<PackedMatmul>(recipe, p) : nullptr;
 }
 

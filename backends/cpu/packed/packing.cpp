@@ -212,6 +212,10 @@ void pack_panel(const Unit& u, const Lines& from, std::int64_t lines, std::int64
   }
 }
 
+void rows_of_panel(const char* panel, std::int64_t width, std::int64_t words, char* to) {
+  transpose<std::uint32_t>(panel, width * 4, words, width, words, 0, to);
+}
+
 void sum_lines(const Lines& from, std::int64_t lines, std::int64_t depth, std::int32_t* sums) {
   const bool are_signed = from.dtype.is_signed();
   for (std::int64_t j = 0; j < lines; ++j) {

@@ -26,6 +26,9 @@ std::int64_t packing_scratch(const Unit& u, std::int64_t width, std::int64_t dep
 /// For each word of k those of `width` lines, of which there are `lines`; what is beyond them, or beyond k, is 0 before it is flipped.
 void pack_panel(const Unit& u, const Lines& from, std::int64_t lines, std::int64_t depth, std::int64_t width, char* to, char* scratch);
 
+/// The lines of a panel of words of four bytes, one after the other.
+void rows_of_panel(const char* panel, std::int64_t width, std::int64_t words, char* to);
+
 /// The sums along k of `lines` lines of bytes, which are next to each other along k: uint8 or int8.
 void sum_lines(const Lines& from, std::int64_t lines, std::int64_t depth, std::int32_t* sums);
 /// Packs a panel of words of four bytes.

@@ -32,6 +32,8 @@ enum class UnitKind {
   bf16_pairs,  ///< bfloat16, two by two, to float32; subnormal numbers count as 0
   i8_quads,    ///< int8 on the left and uint8 on the right, four by four, to int32
   u8_quads,    ///< uint8 on the left and int8 on the right
+  i8_i8_quads,
+  u8_u8_quads,
 };
 
 struct Unit {
@@ -41,6 +43,8 @@ struct Unit {
   int lanes = 0;               ///< columns of a vector
   std::array<int, 5> heights;  ///< of tiles, the highest first; after the last one 0
   Tile tiles[2][2][5];         ///< [the left operand in a panel][vectors of columns - 1][height]
+  bool left_in_rows = false;   ///< the left operand is never in a panel
+  double rate = 1;             ///< words that are multiplied and added in the time of a vector instruction, in vectors
   int word_bytes() const { return group * element.itemsize(); }
   int panel_columns() const { return 2 * lanes; }
 };
@@ -52,6 +56,7 @@ Convert conversion_512(DType from, DType to);
 Convert conversion_256(DType from, DType to);
 
 /// Null where the processor has no such instructions, or none of that width.
+const Unit* unit_amx(UnitKind kind);
 const Unit* unit_512(UnitKind kind);
 const Unit* unit_512_vnni(UnitKind kind);
 const Unit* unit_512_bf16(UnitKind kind);
