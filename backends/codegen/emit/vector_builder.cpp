@@ -397,6 +397,22 @@ Value* VectorBuilder::bfloat_to_float(Value* v) {
   return ir_.CreateBitCast(ir_.CreateShl(bits, same(bits, std::uint64_t{16})), with_lanes(ir_.getFloatTy(), v));
 }
 
+/// Whether the value, if it is a NaN, has one whose bits that bfloat16 lacks are 0, so that rounding it carries nothing into its exponent:
+/// the result of arithmetic with operands that were bfloat16. It has an operand's bits, or those of the NaN that the processor makes.
+static bool has_bfloat_nan(Value* v, const llvm::DataLayout& layout) {
+  const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(v);
+  if (!operation) return false;
+  return std::all_of(operation->op_begin(), operation->op_end(), [&](Value* operand) {
+    if (const auto* constant = llvm::dyn_cast<llvm::Constant>(operand)) {
+      const auto* one = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant->getSplatValue());
+      return one && !one->isNaN();
+    }
+    const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(operand);
+    if (!cast || !cast->getSrcTy()->isIntOrIntVectorTy(32)) return false;
+    return llvm::computeKnownBits(cast->getOperand(0), layout).countMinTrailingZeros() >= 16;
+  });
+}
+
 Value* VectorBuilder::float_to_bfloat(Value* v) {
   if (features_.bfloat_rounding) return rounded_by_nvidia(v);
   Value* bits = ir_.CreateBitCast(v, with_lanes(ir_.getInt32Ty(), v));
@@ -404,8 +420,11 @@ Value* VectorBuilder::float_to_bfloat(Value* v) {
   // To even at bit 16. Two sums and a selection: without shifts, of which vectors have fewer units than of sums.
   Value* odd = ir_.CreateICmpNE(ir_.CreateAnd(bits, same(bits, std::uint64_t{0x10000})), same(bits, std::uint64_t{0}));
   Value* rounded = ir_.CreateSelect(odd, plus(0x8000), plus(0x7fff));
-  Value* quiet = ir_.CreateOr(bits, same(bits, std::uint64_t{0x400000}));
-  Value* whole = ir_.CreateSelect(ir_.CreateFCmpUNO(v, v), quiet, rounded);
+  Value* whole = rounded;
+  if (!has_bfloat_nan(v, module_.getDataLayout())) {
+    Value* quiet = ir_.CreateOr(bits, same(bits, std::uint64_t{0x400000}));
+    whole = ir_.CreateSelect(ir_.CreateFCmpUNO(v, v), quiet, rounded);
+  }
   return ir_.CreateTrunc(ir_.CreateLShr(whole, same(whole, std::uint64_t{16})), with_lanes(ir_.getInt16Ty(), v));
 }
 
