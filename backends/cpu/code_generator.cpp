@@ -109,6 +109,7 @@ VectorFeatures features_of(const Processor& p) {
     f.masked_memory = f.lookups = wide;
     f.byte_shuffles = wide && info.checkFeatures("+avx512vbmi");
     f.half_conversions = info.checkFeatures("+f16c");
+    f.half_arithmetic = wide && info.checkFeatures("+avx512fp16");
     f.fma = info.checkFeatures("+fma");
     f.word_products = true;
   } else {

@@ -370,7 +370,31 @@ Value* VectorBuilder::half_to_float(Value* v) {
   return ir_.CreateBitCast(ir_.CreateOr(sign, magnitude), f);
 }
 
+/// The float16 that a value was widened from, or is; null if there is none.
+static Value* as_half(Value* v, llvm::Type* half) {
+  if (const auto* widened = llvm::dyn_cast<llvm::FPExtInst>(v)) return widened->getSrcTy() == half ? widened->getOperand(0) : nullptr;
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(v);
+  const auto* one = constant ? llvm::dyn_cast_or_null<llvm::ConstantFP>(constant->getSplatValue()) : nullptr;
+  if (!one) return nullptr;
+  llvm::APFloat number = one->getValueAPF();
+  bool lossy = false;
+  number.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+  return lossy ? nullptr : llvm::ConstantFP::get(half, number);
+}
+
+/// Arithmetic of two float16 in float32, whose result is rounded, has the bits of arithmetic in float16: 24 digits are two more than twice
+/// 11 (Figueroa, "When is double rounding innocuous?", 1995). Null if the value is something else.
+Value* VectorBuilder::half_arithmetic(Value* v) {
+  const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(v);
+  if (!operation || !features_.half_arithmetic || lanes_of(v) == 1) return nullptr;
+  llvm::Type* half = with_lanes(ir_.getHalfTy(), v);
+  Value *const a = as_half(operation->getOperand(0), half), *const b = as_half(operation->getOperand(1), half);
+  if (!a || !b || operation->getOpcode() == llvm::Instruction::FRem) return nullptr;
+  return ir_.CreateBitCast(ir_.CreateBinOp(operation->getOpcode(), a, b), with_lanes(ir_.getInt16Ty(), v));
+}
+
 Value* VectorBuilder::float_to_half(Value* v) {
+  if (Value* result = half_arithmetic(v)) return result;
   llvm::Type* small = with_lanes(ir_.getInt16Ty(), v);
   if (features_.half_conversions) return ir_.CreateBitCast(ir_.CreateFPTrunc(v, with_lanes(ir_.getHalfTy(), v)), small);
   llvm::Type* i = with_lanes(ir_.getInt32Ty(), v);

@@ -15,6 +15,7 @@ struct VectorFeatures {
   int vector_bytes = 16;
   bool masked_memory = false;     ///< masked loads and stores of all element sizes
   bool half_conversions = false;  ///< float16 <-> float32
+  bool half_arithmetic = false;   ///< on float16 (AVX512_FP16)
   bool fma = false;
   bool word_products = false;    ///< upper halves of products of 16-bit integers (x86)
   bool lookups = false;          ///< registers of sixteen float32, and lookups in them (AVX-512)
@@ -73,6 +74,7 @@ class VectorBuilder final : public KernelBuilder {
   llvm::Value* upper_half(bool is_signed, llvm::Value* a, const llvm::APInt& factor);
   llvm::Value* upper_half_of_words(bool is_signed, llvm::Value* a, const llvm::APInt& factor);
   llvm::Value* half_to_float(llvm::Value* v);
+  llvm::Value* half_arithmetic(llvm::Value* v);
   llvm::Value* float_to_half(llvm::Value* v);
   llvm::Value* bfloat_to_float(llvm::Value* v);
   llvm::Value* float_to_bfloat(llvm::Value* v);
