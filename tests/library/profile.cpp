@@ -172,7 +172,8 @@ TEST_CASE("the memory in use is in the profile, over time and at its most") {
   profile.stop();
   profile.save(path);
   double most = 0, last = 0, time = 0;
-  for (const tools::Json& e : tools::parse_json(contents(path)).at("traceEvents").list) {
+  const tools::Json trace = tools::parse_json(contents(path));
+  for (const tools::Json& e : trace.at("traceEvents").list) {
     if (e.at("ph").string != "C" || e.at("name").string != "memory of cpu:0") continue;
     CHECK(e.at("ts").number >= time);
     time = e.at("ts").number, last = e.at("args").at("bytes").number;
