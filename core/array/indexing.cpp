@@ -7,6 +7,7 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/axis.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
@@ -109,9 +110,10 @@ std::vector<Array> start_operands(const char* operation, const Array& x, const A
   for (const Arg& a : start.args()) given.push_back(a.array());
   if (given.size() == 1 && given[0].ndim() == 1 && given[0].shape()[0] == x.ndim()) given = unstack_along(given[0], 0, loc);
   if (given.size() != static_cast<std::size_t>(x.ndim()))
-    throw ShapeError(fmt::format("{}: {} start indices for {}, which has {} dimensions; one is needed for each", operation, given.size(),
-                                 to_string(x.aval()), x.ndim()),
-                     loc);
+    throw ShapeError(
+        fmt::format("{}: {} for {}, which has {}; one is needed for each", operation, counted(given.size(), "start index", "start indices"),
+                    to_string(x.aval()), counted(x.ndim(), "dimension")),
+        loc);
   DType type = type_of_indices(x.aval());
   for (Array& a : given) {
     if (a.ndim() != 0) throw ShapeError(fmt::format("{}: the start index {} is not a scalar", operation, to_string(a.aval())), loc);

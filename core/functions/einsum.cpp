@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
@@ -79,7 +80,8 @@ class Einsum {
       begin = end + 1;
     }
     if (terms_.size() != operands_.size())
-      fail<ShapeError>(fmt::format("the equation has {} terms, but {} operands are given", terms_.size(), operands_.size()));
+      fail<ShapeError>(fmt::format("the equation has {} for {}; give one operand for each", counted(terms_.size(), "term"),
+                                   counted(operands_.size(), "operand")));
     std::map<int, int> times;
     for (std::size_t k = 0; k < terms_.size(); ++k) {
       expand(k);

@@ -10,9 +10,25 @@
 #include "weft/core/array/array_ranges.h"
 #include "weft/core/array/constructors.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 
 namespace weft {
+
+/// max(x, axis).
+Array amax(Arg x, Axis axis = none, ReduceOptions options = {});
+/// min(x, axis).
+Array amin(Arg x, Axis axis = none, ReduceOptions options = {});
+/// concatenate(xs, axis).
+Array concat(Args xs, AxisNumber axis = 0, SourceLoc loc = SourceLoc::here());
+/// cumsum(x, axis) of a vector, or along the axis.
+Array cumulative_sum(Arg x, std::optional<AxisNumber> axis = {});
+/// cumprod(x, axis) of a vector, or along the axis.
+Array cumulative_prod(Arg x, std::optional<AxisNumber> axis = {});
+/// round(x, decimals).
+Array around(Arg x, Int decimals = 0);
+/// Whether one of the arrays, broadcast to the other's shape, equals it.
+Array array_equiv(Arg x, Arg y);
 
 // NumPy's longer names of elementwise operations, and operators as functions, to be passed by name: `tree::map(power, a, b)`.
 
@@ -84,6 +100,12 @@ Array bitwise_xor(Arg x, Arg y);
 Array bitwise_not(Arg x);
 /// ~x.
 Array invert(Arg x);
+/// ~x.
+Array bitwise_invert(Arg x);
+/// x << amount.
+Array bitwise_left_shift(Arg x, Arg amount);
+/// x >> amount.
+Array bitwise_right_shift(Arg x, Arg amount);
 /// x << amount.
 Array left_shift(Arg x, Arg amount);
 /// x >> amount.

@@ -1,12 +1,20 @@
 // Positions of elements: nonzero and its relatives, index grids, slices along one dimension as in jax.lax, sums by segments.
 #pragma once
+#include <array>
+#include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "weft/core/array/array.h"
 #include "weft/core/array/indexing.h"
+#include "weft/core/functions/shaping.h"
 
 namespace weft {
+
+namespace detail {
+void check_count(std::size_t given, std::size_t wanted, SourceLoc loc);
+}
 
 /// Options of nonzero and its relatives.
 struct NonzeroOptions {
@@ -29,6 +37,11 @@ Array compress(Arg condition, Arg x, std::optional<AxisNumber> axis = {});
 /// The positions of a triangle of an n x m matrix: row and column of each of its elements.
 std::vector<Array> tril_indices(Int n, Int k = 0, std::optional<Int> m = {}, SourceLoc loc = SourceLoc::here());
 std::vector<Array> triu_indices(Int n, Int k = 0, std::optional<Int> m = {}, SourceLoc loc = SourceLoc::here());
+/// The same for the size of a matrix.
+std::vector<Array> tril_indices_from(Arg x, Int k = 0);
+std::vector<Array> triu_indices_from(Arg x, Int k = 0);
+/// The positions of the diagonal of an array whose dimensions are of one size.
+std::vector<Array> diag_indices_from(Arg x);
 /// 0, ..., n - 1 for each of ndim dimensions.
 std::vector<Array> diag_indices(Int n, Int ndim = 2, SourceLoc loc = SourceLoc::here());
 /// The positions along each dimension, of shape (shape.size(), shape...).
@@ -37,6 +50,28 @@ Array indices(Shape shape, DType dtype = int32, SourceLoc loc = SourceLoc::here(
 std::vector<Array> ix_(Args positions);
 /// Positions in a flattened array as one array for each dimension of the shape. What is out of bounds is moved inside.
 std::vector<Array> unravel_index(Arg positions, Shape shape);
+/// A list of N arrays as what can be taken apart: `auto [i, j] = elements<2>(triu_indices(n))`. Another number is a ShapeError.
+template <std::size_t N>
+std::array<Array, N> elements(const std::vector<Array>& list, SourceLoc loc = SourceLoc::here()) {
+  detail::check_count(list.size(), N, loc);
+  return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::array<Array, N>{list[I]...}; }(std::make_index_sequence<N>());
+}
+/// unravel_index, nonzero and split of N results: `auto [i, j] = unravel_index<2>(argmax(x), x.shape())`.
+template <std::size_t N>
+std::array<Array, N> unravel_index(Arg positions, Shape shape) {
+  const SourceLoc loc = positions.where();
+  return elements<N>(unravel_index(std::move(positions), std::move(shape)), loc);
+}
+template <std::size_t N>
+std::array<Array, N> nonzero(Arg x, NonzeroOptions options = {}) {
+  const SourceLoc loc = x.where();
+  return elements<N>(nonzero(std::move(x), std::move(options)), loc);
+}
+template <std::size_t N>
+std::array<Array, N> split(Arg x, AxisNumber axis = 0) {
+  const SourceLoc loc = x.where();
+  return elements<N>(split(std::move(x), N, axis), loc);
+}
 /// The reverse; what is out of bounds along a dimension is moved inside.
 Array ravel_multi_index(Args positions, Shape shape);
 

@@ -32,5 +32,47 @@ Array logaddexp2(Arg x, Arg y);
 Array gammaln(Arg x);
 /// The distribution function of the standard normal distribution.
 Array ndtr(Arg x);
+/// Its logarithm, without loss where it is small.
+Array log_ndtr(Arg x);
+/// Its inverse: infinite at 0 and 1, NaN outside of [0, 1].
+Array ndtri(Arg p);
+/// The modified Bessel function of the first kind, of order 0.
+Array i0(Arg x);
+/// exp(-abs(x)) i0(x).
+Array i0e(Arg x);
+/// The modified Bessel function of the first kind, of order 1.
+Array i1(Arg x);
+/// exp(-abs(x)) i1(x).
+Array i1e(Arg x);
+
+// The gamma function and its relatives, of real numbers.
+
+/// The gamma function.
+Array gamma(Arg x);
+/// Its sign; NaN at its poles.
+Array gammasgn(Arg x);
+/// The logarithm of the beta function's modulus, without loss where a and b are large.
+Array betaln(Arg a, Arg b);
+/// The beta function: gamma(a) gamma(b) / gamma(a + b).
+Array beta(Arg a, Arg b);
+/// n!, as gamma(n + 1); 0 of negative numbers.
+Array factorial(Arg n);
+/// n! / (k! (n - k)!), as floats; 0 unless 0 <= k <= n.
+Array comb(Arg n, Arg k);
+/// The logarithm of the multivariate gamma function of dimension d.
+Array multigammaln(Arg a, Int d);
+/// gamma(z + m) / gamma(z).
+Array poch(Arg z, Arg m);
+/// The lower incomplete gamma function divided by gamma(a): the distribution function of the gamma distribution. Both derivatives are
+/// known.
+Array gammainc(Arg a, Arg x);
+/// 1 - gammainc(a, x), without loss where it is small.
+Array gammaincc(Arg a, Arg x);
+/// The incomplete beta function divided by beta(a, b): the distribution function of the beta distribution. All derivatives are known.
+Array betainc(Arg a, Arg b, Arg x);
+/// (x^lambda - 1) / lambda, log(x) where lambda is 0.
+Array boxcox(Arg x, Arg lambda);
+/// boxcox(1 + x, lambda).
+Array boxcox1p(Arg x, Arg lambda);
 
 }  // namespace weft

@@ -15,6 +15,11 @@
 
 namespace weft {
 
+namespace detail {
+/// The variables of x and those of y in one matrix, for cov and corrcoef.
+Array variables_together(const Arg& x, const Array& y, const CovOptions& options);
+}  // namespace detail
+
 /// Options of average.
 struct AverageOptions {
   std::optional<Array> weights = {};  ///< of x's shape, or a vector along the one axis
@@ -55,10 +60,33 @@ inline Array nanargmax(Arg x, ReduceOptions options) { return nanargmax(std::mov
 /// The first position of the minimum; -1 where all elements are NaN.
 Array nanargmin(Arg x, Axis axis = none, ReduceOptions options = {});
 inline Array nanargmin(Arg x, ReduceOptions options) { return nanargmin(std::move(x), none, std::move(options)); }
+// Without an axis, of the flattened array.
+/// The sum of the elements up to each that are not NaN.
+Array nancumsum(Arg x, std::optional<AxisNumber> axis = {});
+/// Their product.
+Array nancumprod(Arg x, std::optional<AxisNumber> axis = {});
+/// The quantile of order q, from 0 to 1, of the elements that are not NaN, by linear interpolation; NaN of none at all.
+Array nanquantile(Arg x, Arg q, Axis axis = none, ReduceOptions options = {});
+/// The same for q in hundredths, 0 to 100.
+Array nanpercentile(Arg x, Arg q, Axis axis = none, ReduceOptions options = {});
+/// nanquantile of order 0.5.
+Array nanmedian(Arg x, Axis axis = none, ReduceOptions options = {});
+inline Array nanmedian(Arg x, ReduceOptions options) { return nanmedian(std::move(x), none, std::move(options)); }
 /// quantile at several places.
 Array quantile(Arg x, std::initializer_list<double> q, Axis axis = none, QuantileOptions options = {});
 /// percentile at several places.
 Array percentile(Arg x, std::initializer_list<double> q, Axis axis = none, QuantileOptions options = {});
+
+/// The covariances of the variables in x and in y together.
+template <std::same_as<Array> A>
+Array cov(Arg x, const A& y, CovOptions options = {}) {
+  return cov(detail::variables_together(x, y, options), options);
+}
+/// Their correlations.
+template <std::same_as<Array> A>
+Array corrcoef(Arg x, const A& y, CovOptions options = {}) {
+  return corrcoef(detail::variables_together(x, y, options), options);
+}
 
 /// Options of digitize.
 struct DigitizeOptions {
@@ -111,6 +139,18 @@ Array vander(Arg x, std::optional<Int> n = {}, bool increasing = false);
 /// The coefficients, the highest power first, of the polynomial of a degree that is nearest to the points by least squares.
 Array polyfit(Arg x, Arg y, Int degree);
 
+// Polynomials are vectors of coefficients, the highest power first.
+/// The sum of two polynomials.
+Array polyadd(Arg a, Arg b);
+/// Their difference.
+Array polysub(Arg a, Arg b);
+/// Their product.
+Array polymul(Arg a, Arg b);
+/// The m-th derivative of a polynomial.
+Array polyder(Arg p, Int m = 1);
+/// The m-th integral of a polynomial, with constants 0.
+Array polyint(Arg p, Int m = 1);
+
 /// The sum of conj(a) * b over the last axis; the others broadcast.
 Array vecdot(Arg a, Arg b);
 /// The matrices times the vectors in the last axis of b; leading axes broadcast.
@@ -136,6 +176,8 @@ Array hanning(Int n, SourceLoc loc = SourceLoc::here());
 Array hamming(Int n, SourceLoc loc = SourceLoc::here());
 Array blackman(Int n, SourceLoc loc = SourceLoc::here());
 Array bartlett(Int n, SourceLoc loc = SourceLoc::here());
+/// Kaiser's window: i0(beta sqrt(1 - t^2)) / i0(beta), t from -1 to 1.
+Array kaiser(Int n, double beta, SourceLoc loc = SourceLoc::here());
 
 /// The properties of a floating dtype, or of the parts of a complex one (jnp.finfo).
 struct FloatInfo {

@@ -330,6 +330,108 @@ add(f"random::categorical({k[0]}, x)", f"jax.random.categorical({k[1]}, x)", "f3
 add(f"random::truncated_normal({k[0]}, -1., 2., {{6}})", f"jax.random.truncated_normal({k[1]}, -1., 2., (6,))", "D", "nograd novmap")
 add(f"random::fold_in({k[0]}, 3)", f"jax.random.key_data(jax.random.fold_in({k[1]}, 3))", "none")
 
+section("special functions")
+for f in "i0 i0e i1 i1e".split():
+    add(f"{f}(4 * x)", f"jax.scipy.special.{f}(4 * x)", "f32v f64v")
+    add(f"{f}(30 * x)", f"jax.scipy.special.{f}(30 * x)", "f32v f64v")
+    add(f"{f}(x)", f"jax.scipy.special.{f}(x)", "i32v" if f in ("i0", "i1") else "i32v f32e f64e", "nograd")
+for c in ("x", "10 * x", "20 * x"):
+    add(f"log_ndtr({c})", f"jax.scipy.special.log_ndtr({c})", "f32v f64v" if c != "20 * x" else "f32v")
+add("log_ndtr(x)", "jax.scipy.special.log_ndtr(x)", "f32e f64e", "nograd")
+for c, p in (("z", "z"), ("sigmoid(x)", "jax.nn.sigmoid(x)"), ("exp(-6 * y)", "jnp.exp(-6 * y)")):
+    add(f"ndtri({c})", f"jax.scipy.special.ndtri({p})", "f32v f64v")
+add("ndtri(x)", "jax.scipy.special.ndtri(x)", "f32e f64e", "nograd")
+same("gamma gammasgn", "(x)", "f32v f64v i32v f32e f64e", "nograd", "{}", "jax.scipy.special.{}")
+same("gamma", "(abs(x) + 1)", "f32v f64v", "", "{}", "jax.scipy.special.{}")
+same("factorial", "(abs(x))", "f32v f64v i32v", "", "{}", "jax.scipy.special.{}")
+for f in "betaln beta".split():
+    add(f"{f}(abs(x) + z, y)", f"jax.scipy.special.{f}(abs(x) + z, y)", "f32v f64v")
+    add(f"{f}(abs(x) + z, 9 * y)", f"jax.scipy.special.{f}(abs(x) + z, 9 * y)", "f32v f64v")
+add("comb(9 + x, 3 * y)", "jax.scipy.special.comb(9 + x, 3 * y)", "f32v f64v")
+add("comb(9, y)", "jax.scipy.special.comb(9, y)", "i32v")
+add("multigammaln(x + 5, 3)", "jax.scipy.special.multigammaln(x + 5, 3)", "f32v f64v")
+add("poch(abs(x) + 1, y)", "jax.scipy.special.poch(abs(x) + 1, y)", "f32v f64v")
+for f in "gammainc gammaincc".split():
+    add(f"{f}(abs(x) + 1, y)", f"jax.scipy.special.{f}(abs(x) + 1, y)", "f32v f64v")
+    add(f"{f}(y, 3 * abs(x))", f"jax.scipy.special.{f}(y, 3 * abs(x))", "f32v f64v")
+    add(f"{f}(40 * y, 40 * z)", f"jax.scipy.special.{f}(40 * y, 40 * z)", "f32v f64v")
+    add(f"{f}(y, x)", f"jax.scipy.special.{f}(y, x)", "f32e f64e", "nograd")
+add("betainc(y, z, sigmoid(x))", "jax.scipy.special.betainc(y, z, jax.nn.sigmoid(x))", "f32v f64v")
+add("betainc(20 * y, 20 * z, z)", "jax.scipy.special.betainc(20 * y, 20 * z, z)", "f32v f64v")
+for f in "boxcox boxcox1p".split():
+    add(f"{f}(y, x)", f"jax.scipy.special.{f}(y, x)", "f32v f64v")
+    add(f"{f}(abs(x), 0)", f"jax.scipy.special.{f}(abs(x), 0)", "f32v f64v")
+
+section("probability distributions")
+for d, functions in [("norm", "pdf logpdf cdf logcdf sf logsf"), ("uniform", "pdf logpdf cdf"), ("expon", "pdf logpdf cdf logcdf sf logsf"), ("laplace", "pdf logpdf cdf"),
+                     ("logistic", "pdf logpdf cdf sf"), ("cauchy", "pdf logpdf cdf sf")]:
+    for f in functions.split():
+        add(f"stats::{d}::{f}(x)", f"jax.scipy.stats.{d}.{f}(x)", "f32v f64v i32v", "nograd" if (d, f) in (("expon", "logcdf"), ("uniform", "cdf")) else "")
+        add(f"stats::{d}::{f}(x, -3, y)", f"jax.scipy.stats.{d}.{f}(x, -3, y)", "f32v f64v")
+        add(f"stats::{d}::{f}(z, x, y)", f"jax.scipy.stats.{d}.{f}(z, x, y)", "f32v f64v", "nograd" if (d, f) == ("expon", "logcdf") else "")
+for d, f in [("norm", "ppf"), ("norm", "isf"), ("uniform", "ppf"), ("expon", "ppf"), ("logistic", "ppf"), ("logistic", "isf"), ("cauchy", "ppf"), ("cauchy", "isf")]:
+    add(f"stats::{d}::{f}(z, x, y)", f"jax.scipy.stats.{d}.{f}(z, x, y)", "f32v f64v")
+for f in "pdf logpdf".split():
+    add(f"stats::t::{f}(x, y, z)", f"jax.scipy.stats.t.{f}(x, y, z)", "f32v f64v")
+    add(f"stats::pareto::{f}(abs(x) + 3, y, z)", f"jax.scipy.stats.pareto.{f}(abs(x) + 3, y, z)", "f32v f64v")
+    add(f"stats::dirichlet::{f}(nn::softmax(x, 0), y(slice(), 0))", f"jax.scipy.stats.dirichlet.{f}(jax.nn.softmax(x, 0), y[:, 0])", "f64m")
+    add(f"stats::multivariate_normal::{f}(x, y(slice(), 0), z)", f"jax.scipy.stats.multivariate_normal.{f}(x, y[:, 0], z)", "S")
+    add(f"stats::multivariate_normal::{f}(x, y(0), 0.5)", f"jax.scipy.stats.multivariate_normal.{f}(x, y[0], 0.5)", "M")
+for f in "pdf logpdf cdf".split():
+    add(f"stats::truncnorm::{f}(x, -1, 1)", f"jax.scipy.stats.truncnorm.{f}(x, -1, 1)", "f32v f64v", "nograd")
+    add(f"stats::truncnorm::{f}(z, -abs(x), y, 0, 2)", f"jax.scipy.stats.truncnorm.{f}(z, -abs(x), y, 0, 2)", "f32v f64v", "nograd" if f == "cdf" else "")
+for f in "pdf logpdf cdf logcdf sf logsf".split():
+    add(f"stats::gamma::{f}(abs(x), y, 0, z)", f"jax.scipy.stats.gamma.{f}(abs(x), y, 0, z)", "f32v f64v")
+    add(f"stats::gamma::{f}(y, abs(x) + 0.5)", f"jax.scipy.stats.gamma.{f}(y, abs(x) + 0.5)", "f32v f64v")
+    add(f"stats::chi2::{f}(abs(x), y)", f"jax.scipy.stats.chi2.{f}(abs(x), y)", "f32v f64v")
+    add(f"stats::beta::{f}(sigmoid(x), y, z)", f"jax.scipy.stats.beta.{f}(jax.nn.sigmoid(x), y, z)", "f32v f64v")
+for f in "pmf logpmf".split():
+    add(f"stats::bernoulli::{f}(array({{0, 1, 1, 0, 2, -1, 1}}), sigmoid(x))", f"jax.scipy.stats.bernoulli.{f}(jnp.array([0, 1, 1, 0, 2, -1, 1]), jax.nn.sigmoid(x))", "f32v f64v")
+    add(f"stats::binom::{f}(array({{0, 1, 2, 3, 4, 5, -1}}), 4, sigmoid(x))", f"jax.scipy.stats.binom.{f}(jnp.array([0, 1, 2, 3, 4, 5, -1]), 4, jax.nn.sigmoid(x))", "f32v f64v")
+    add(f"stats::nbinom::{f}(array({{0, 1, 2, 3, 4, 5, -1}}), 4, sigmoid(x))", f"jax.scipy.stats.nbinom.{f}(jnp.array([0, 1, 2, 3, 4, 5, -1]), 4, jax.nn.sigmoid(x))", "f32v f64v")
+    add(f"stats::geom::{f}(array({{1, 1, 2, 3, 4, 5, 0}}), sigmoid(x))", f"jax.scipy.stats.geom.{f}(jnp.array([1, 1, 2, 3, 4, 5, 0]), jax.nn.sigmoid(x))", "f32v f64v")
+    add(f"stats::poisson::{f}(array({{0, 1, 2, 3, 4, 5, -1}}), abs(x) + 1)", f"jax.scipy.stats.poisson.{f}(jnp.array([0, 1, 2, 3, 4, 5, -1]), abs(x) + 1)", "f32v f64v")
+add("stats::poisson::cdf(array({0, 1, 2, 3, 4, 5, -1}), abs(x) + 1)", "jax.scipy.stats.poisson.cdf(jnp.array([0, 1, 2, 3, 4, 5, -1]), abs(x) + 1)", "f32v f64v")
+add("stats::bernoulli::cdf(x, z)", "jax.scipy.stats.bernoulli.cdf(x, z)", "f32v f64v", "nograd")
+
+section("further functions of jax.numpy")
+for f in "nancumsum nancumprod".split():
+    add(f"{f}(x)", f"jnp.{f}(x)", "V E I M")
+    add(f"{f}(x, 0)", f"jnp.{f}(x, 0)", "M L")
+for f, q in (("nanquantile", "0.3"), ("nanpercentile", "30.")):
+    add(f"{f}(x, {q})", f"jnp.{f}(x, {q})", "f32v f64v f32m i32v")
+    add(f"{f}(where(x > 1, constants::nan, x), {q}, 1)", f"jnp.{f}(jnp.where(x > 1, jnp.nan, x), {q}, 1)", "f32m f64m")
+    add(f"{f}(where(x > 1, constants::nan, x), {q}, {{0, 1}}, {{.keepdims = true}})", f"jnp.{f}(jnp.where(x > 1, jnp.nan, x), {q}, (0, 1), keepdims=True)", "f32t")
+add("nanquantile(x, array({0.25f, 0.75f}), 0)", "jnp.nanquantile(x, jnp.array([0.25, 0.75], jnp.float32), 0)", "f32m")
+add("nanmedian(x)", "jnp.nanmedian(x)", "f32v f64v f32e f64e")
+add("nanmedian(where(x > 0, constants::nan, x), 0)", "jnp.nanmedian(jnp.where(x > 0, jnp.nan, x), 0)", "f32m f64m")
+add("cov(x, y)", "jnp.cov(x, y)", "V M")
+add("cov(x, y, {.rowvar = false})", "jnp.cov(x, y, rowvar=False)", "M")
+add("corrcoef(x, y)", "jnp.corrcoef(x, y)", "f32v f64v f32m")
+add("kaiser(6, 8.6)", "jnp.kaiser(6, 8.6)", "D", "nograd")
+same("polyadd polysub polymul", "(x, y)", "V I C")
+add("polyadd(x, y(slice(none, 3)))", "jnp.polyadd(x, y[:3])", "V")
+for m in (0, 1, 2):
+    add(f"polyder(x, {m})", f"jnp.polyder(x, {m})", "V I C")
+    add(f"polyint(x, {m})", f"jnp.polyint(x, {m})", "V C" + (" i32v" if m else ""))
+for f in "amax amin".split():
+    add(f"{f}(x)", f"jnp.{f}(x)", "V E I M")
+    add(f"{f}(x, 0, {{.keepdims = true}})", f"jnp.{f}(x, 0, keepdims=True)", "M T")
+add("concat({x, y})", "jnp.concat([x, y])", "V I M")
+for f in "cumulative_sum cumulative_prod".split():
+    add(f"{f}(x)", f"jnp.{f}(x)", "V I")
+    add(f"{f}(x, 1)", f"jnp.{f}(x, axis=1)", "M L")
+add("around(x, 1)", "jnp.around(x, 1)", "V I")
+add("array_equiv(x, y)", "jnp.array_equiv(x, y)", "V I B C")
+same("bitwise_invert", "(x)", "I B")
+same("bitwise_left_shift bitwise_right_shift", "(x, z)", "I")
+add("diagflat(x)", "jnp.diagflat(x)", "V M")
+add("diagflat(x, -1)", "jnp.diagflat(x, -1)", "V M")
+for f in "tril triu".split():
+    add(f"{f}_indices_from(x, 1)[1]", f"jnp.{f}_indices_from(x, 1)[1]", "f32m f32s")
+add("diag_indices_from(x)[1]", "jnp.diag_indices_from(x)[1]", "f32s")
+add('pad(x, {1, 2}, "edge")', 'jnp.pad(x, (1, 2), "edge")', "V M")
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")

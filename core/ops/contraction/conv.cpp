@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
@@ -90,9 +91,9 @@ struct Conv {
     const auto& [l, r, o] = p.dimension_numbers;
     const std::int64_t batch = lhs.shape[l[0]], features = lhs.shape[l[1]], outputs = rhs.shape[r[0]], inputs = rhs.shape[r[1]];
     if (features != inputs * p.feature_group_count)
-      c.fail<ShapeError>(fmt::format("{} features of the first operand in {} groups, and a kernel of {} features", features,
-                                     p.feature_group_count, inputs),
-                         "each group must have as many features as the kernel");
+      c.fail<ShapeError>(fmt::format("{} of the first operand in {}, and a kernel of {}", counted(features, "feature"),
+                                     counted(p.feature_group_count, "group"), counted(inputs, "feature")),
+                         "each group must have as many features as the kernel; dimension_numbers says which dimension holds them");
     if (outputs % p.feature_group_count != 0 || outputs % p.batch_group_count != 0 || batch % p.batch_group_count != 0)
       c.fail<ShapeError>(fmt::format("{} output features and a batch of {} can't be divided into {} groups", outputs, batch,
                                      std::max(p.feature_group_count, p.batch_group_count)),

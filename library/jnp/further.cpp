@@ -1,0 +1,230 @@
+// Further functions of jax.numpy that are made of others: statistics without NaN, polynomials, second names.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "weft/core/array/constructors.h"
+#include "weft/core/array/indexing.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/functions/convolution.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/functions/sorting.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/trace/trace.h"
+#include "weft/library/jnp/joining.h"
+#include "weft/library/jnp/names.h"
+#include "weft/library/jnp/positions.h"
+#include "weft/library/jnp/special.h"
+#include "weft/library/jnp/statistics.h"
+
+namespace weft {
+
+using detail::LocScope;
+using detail::to_string;
+
+namespace detail {
+
+Array variables_together(const Arg& x, const Array& y, const CovOptions& options) {
+  LocScope scope(x.where());
+  const auto rows = [&](const Array& a) {
+    if (a.ndim() < 2) return reshape(a, {1, -1});
+    return options.rowvar ? a : transpose(a);
+  };
+  if (x.array().ndim() > 2 || y.ndim() > 2)
+    throw ShapeError(fmt::format("cov: {} and {} must be vectors or matrices of samples", to_string(x.aval()), to_string(y.aval())),
+                     effective_loc(x.where()));
+  const Array a = rows(x.array()), b = rows(y);
+  if (a.shape()[1] != b.shape()[1])
+    throw ShapeError(fmt::format("cov: {} has {} samples and {} has {}; they must be as many", to_string(x.aval()), a.shape()[1],
+                                 to_string(y.aval()), b.shape()[1]),
+                     effective_loc(x.where()));
+  const Array both = concatenate({a, b}, 0);
+  return options.rowvar ? both : transpose(both);
+}
+
+void check_count(std::size_t given, std::size_t wanted, SourceLoc loc) {
+  if (given != wanted)
+    throw ShapeError(fmt::format("elements: there are {} arrays, one for each dimension or piece, not {}", given, wanted),
+                     effective_loc(loc));
+}
+
+}  // namespace detail
+
+namespace {
+
+/// x without the NaNs, for running sums and products.
+Array without_nan(const Array& x, double neutral) {
+  return x.dtype().is_inexact() ? where(isnan(x), detail::scalar_like(x, neutral), x) : x;
+}
+Array vector_of(const char* operation, const Arg& p) {
+  if (p.array().ndim() > 1)
+    throw ShapeError(fmt::format("{}: {} is no vector of coefficients", operation, to_string(p.aval())), detail::effective_loc(p.where()));
+  return ravel(p);
+}
+Array floating(const Array& x) { return detail::as_dtype(x, detail::inexact_dtype(x.dtype())); }
+/// Zeros in front of the shorter one.
+std::pair<Array, Array> of_one_degree(const char* operation, const Arg& a, const Arg& b) {
+  const Array p = vector_of(operation, a), q = vector_of(operation, b);
+  const std::int64_t n = std::max(p.size(), q.size());
+  return {pad(p, PadWidth(n - p.size(), 0)), pad(q, PadWidth(n - q.size(), 0))};
+}
+std::int64_t times(const char* operation, const Arg& p, Int m) {
+  const std::int64_t count = m;
+  if (count < 0) throw Error(fmt::format("{}: m is {}, less than 0", operation, count), detail::effective_loc(p.where()));
+  return count;
+}
+Array square_matrix(const char* operation, const Arg& x) {
+  const Shape& s = x.array().shape();
+  if (s.size() < 2 || std::any_of(s.begin(), s.end(), [&](std::int64_t d) { return d != s[0]; }))
+    throw ShapeError(fmt::format("{}: {} must have two or more dimensions of one size", operation, to_string(x.aval())),
+                     detail::effective_loc(x.where()));
+  return x.array();
+}
+Array matrix(const char* operation, const Arg& x) {
+  if (x.array().ndim() != 2)
+    throw ShapeError(fmt::format("{}: {} is no matrix", operation, to_string(x.aval())), detail::effective_loc(x.where()));
+  return x.array();
+}
+Array along(const Arg& x, std::optional<AxisNumber> axis, const char* operation, Array (*flat)(Arg, CumulativeOptions),
+            Array (*of_axis)(Arg, AxisNumber, CumulativeOptions), bool flattens) {
+  if (axis) return of_axis(x, *axis, {});
+  if (!flattens && x.array().ndim() != 1)
+    throw AxisError(fmt::format("{}: {} needs an axis", operation, to_string(x.aval())), detail::effective_loc(x.where()));
+  return flat(x, {});
+}
+
+}  // namespace
+
+Array nancumsum(Arg x, std::optional<AxisNumber> axis) {
+  LocScope scope(x.where());
+  return along(Arg(without_nan(x.array(), 0), x.where()), axis, "nancumsum", cumsum, cumsum, true);
+}
+Array nancumprod(Arg x, std::optional<AxisNumber> axis) {
+  LocScope scope(x.where());
+  return along(Arg(without_nan(x.array(), 1), x.where()), axis, "nancumprod", cumprod, cumprod, true);
+}
+Array nanquantile(Arg x, Arg q, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  if (options.where || options.initial || options.dtype)
+    throw Error("nanquantile: takes keepdims only; put where(mask, x, nan) in its argument", detail::effective_loc(x.where()));
+  const Array a = detail::as_dtype(x.array(), detail::inexact_dtype(x.array().dtype()));
+  const Array parts = detail::as_dtype(q.array(), a.dtype());
+  if (parts.ndim() > 1)
+    throw ShapeError(fmt::format("nanquantile: {} must be a scalar or a vector of parts", to_string(q.aval())),
+                     detail::effective_loc(q.where()));
+  // The reduced axes go to the front, as one; NaNs are sorted behind all others.
+  const std::vector<int> axes = detail::resolve_axes(axis, x, "nanquantile");
+  std::vector<int> front(axes.size());
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < axes.size(); ++i) front[i] = static_cast<int>(i), count *= a.shape()[axes[i]];
+  if (count == 0)
+    throw ShapeError(fmt::format("nanquantile: {} has no elements along the axes", to_string(x.aval())), detail::effective_loc(x.where()));
+  const Array moved = moveaxis(a, axes, front);
+  Shape rest(static_cast<std::int64_t>(count));
+  for (int i = static_cast<int>(axes.size()); i < moved.ndim(); ++i) rest.push_back(moved.shape()[i]);
+  const Array sorted = sort(reshape(moved, rest), 0), there = sum(convert(~isnan(sorted), a.dtype()), 0);
+  // One position for each part and column.
+  Shape column(static_cast<std::int64_t>(parts.size()));
+  for (int i = 0; i < there.ndim(); ++i) column.push_back(1);
+  const Array place = reshape(parts, column) * maximum(there - 1, 0);
+  const Array low = floor(place), share = place - low, high = minimum(low + 1, maximum(there - 1, 0));
+  const auto at = [&](const Array& p) { return take_along_axis(sorted, convert(p, int32), 0); };
+  Array out = where(there > 0, at(low) * (1 - share) + at(high) * share, std::numeric_limits<double>::quiet_NaN());
+  if (parts.ndim() == 0) out = squeeze(out, 0);
+  if (!options.keepdims) return out;
+  std::vector<int> kept;
+  for (int dim : axes) kept.push_back(dim + parts.ndim());
+  return expand_dims(out, kept);
+}
+Array nanpercentile(Arg x, Arg q, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  const DType dtype = detail::inexact_dtype(x.array().dtype());
+  return nanquantile(x, Arg(detail::as_dtype(q.array(), dtype) / 100, q.where()), std::move(axis), std::move(options));
+}
+Array nanmedian(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return nanquantile(x, .5, std::move(axis), std::move(options));
+}
+Array kaiser(Int n, double beta, SourceLoc loc) {
+  LocScope scope(loc);
+  if (n == 1) return ones({1});
+  const Array t = linspace(-1, 1, n);
+  return i0(beta * sqrt(maximum(1 - t * t, 0))) / i0(static_cast<float>(beta));
+}
+
+Array polyadd(Arg a, Arg b) {
+  LocScope scope(a.where());
+  const auto [p, q] = of_one_degree("polyadd", a, b);
+  return p + q;
+}
+Array polysub(Arg a, Arg b) {
+  LocScope scope(a.where());
+  const auto [p, q] = of_one_degree("polysub", a, b);
+  return p - q;
+}
+Array polymul(Arg a, Arg b) {
+  LocScope scope(a.where());
+  return convolve(floating(vector_of("polymul", a)), floating(vector_of("polymul", b)));
+}
+Array polyder(Arg p, Int m) {
+  LocScope scope(p.where());
+  Array c = floating(vector_of("polyder", p));
+  for (std::int64_t k = times("polyder", p, m); k > 0; --k)
+    c = c.size() < 2 ? zeros({0}, c.dtype()) : c(slice(none, -1)) * convert(arange(c.size() - 1, 0, -1), c.dtype());
+  return c;
+}
+Array polyint(Arg p, Int m) {
+  LocScope scope(p.where());
+  Array c = floating(vector_of("polyint", p));
+  for (std::int64_t k = times("polyint", p, m); k > 0; --k) c = pad(c / convert(arange(c.size(), 0, -1), c.dtype()), PadWidth(0, 1));
+  return c;
+}
+
+Array amax(Arg x, Axis axis, ReduceOptions options) { return max(std::move(x), std::move(axis), std::move(options)); }
+Array amin(Arg x, Axis axis, ReduceOptions options) { return min(std::move(x), std::move(axis), std::move(options)); }
+Array concat(Args xs, AxisNumber axis, SourceLoc loc) { return concatenate(std::move(xs), axis, loc); }
+Array cumulative_sum(Arg x, std::optional<AxisNumber> axis) {
+  LocScope scope(x.where());
+  const DType d = x.array().dtype();
+  // Small integers are added as sum adds them.
+  const DType as = d.is_integer() && d.itemsize() < 4 ? (d == int8 || d == int16 ? int32 : uint32) : d;
+  return along(Arg(detail::as_dtype(x.array(), as), x.where()), axis, "cumulative_sum", cumsum, cumsum, false);
+}
+Array cumulative_prod(Arg x, std::optional<AxisNumber> axis) { return along(x, axis, "cumulative_prod", cumprod, cumprod, false); }
+Array around(Arg x, Int decimals) { return round(std::move(x), decimals); }
+Array array_equiv(Arg x, Arg y) {
+  LocScope scope(x.where());
+  const auto fits = [](const Shape& from, const Shape& to) {
+    if (from.size() > to.size()) return false;
+    for (int i = 1; i <= from.size(); ++i)
+      if (from[-i] != 1 && from[-i] != to[-i]) return false;
+    return true;
+  };
+  const Shape &a = x.array().shape(), &b = y.array().shape();
+  return fits(a, b) || fits(b, a) ? all(x.array() == y.array()) : Array(false);
+}
+Array bitwise_invert(Arg x) { return invert(std::move(x)); }
+Array bitwise_left_shift(Arg x, Arg amount) { return left_shift(std::move(x), std::move(amount)); }
+Array bitwise_right_shift(Arg x, Arg amount) { return right_shift(std::move(x), std::move(amount)); }
+
+Array diagflat(Arg x, Int k) {
+  LocScope scope(x.where());
+  return diag(ravel(x), k);
+}
+std::vector<Array> tril_indices_from(Arg x, Int k) {
+  const Shape s = matrix("tril_indices_from", x).shape();
+  return tril_indices(s[0], k, s[1], x.where());
+}
+std::vector<Array> triu_indices_from(Arg x, Int k) {
+  const Shape s = matrix("triu_indices_from", x).shape();
+  return triu_indices(s[0], k, s[1], x.where());
+}
+std::vector<Array> diag_indices_from(Arg x) {
+  const Array a = square_matrix("diag_indices_from", x);
+  return diag_indices(a.shape()[0], a.ndim(), x.where());
+}
+
+}  // namespace weft

@@ -1,0 +1,295 @@
+// Functions of the gamma family, and of the normal distribution.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/promotion.h"
+#include "weft/core/trace/trace.h"
+#include "weft/library/jnp/special.h"
+#include "weft/transforms/autodiff/custom.h"
+#include "weft/transforms/autodiff/jvp.h"
+#include "weft/transforms/control/control_flow.h"
+
+namespace weft {
+
+using detail::LocScope;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double log_sqrt_two_pi = 0.91893853320467274178;
+
+/// The distance from 1 to the next number.
+double epsilon(const Array& x) { return x.dtype() == float64 ? 0x1p-52 : 0x1p-23; }
+/// The operands with one dtype of 32 bits at least and one shape, and the dtype of the result.
+struct Operands {
+  std::vector<Array> xs;
+  DType dtype;
+  Array result(const Array& x) const { return convert(x, dtype); }
+};
+Operands wide_operands(const char* operation, std::initializer_list<Arg> args) {
+  const std::vector<Arg> given(args);
+  Operands out{detail::promote_operands(operation, given), float32};
+  Array sum = 0;
+  for (Array& x : out.xs) {
+    x = detail::to_inexact(x);
+    out.dtype = x.dtype();
+    if (x.dtype().is_complex())
+      throw DTypeError(fmt::format("{}: {} is complex; the function is defined for real numbers", operation, detail::to_string(x.aval())),
+                       detail::effective_loc(given[0].where()));
+    x = convert(x, detail::wide_dtype(x.dtype()));
+    sum = sum + x;
+  }
+  for (Array& x : out.xs) x = broadcast_to(x, sum.shape());
+  return out;
+}
+
+/// Stirling's series: log(gamma(x)) less (x - 1/2) log(x) - x + log(2 pi) / 2, for x of 8 and more.
+Array stirling_remainder(const Array& x) {
+  constexpr double series[] = {1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156};
+  const Array r = 1 / x, r2 = r * r;
+  Array sum = detail::scalar_like(x, series[6]);
+  for (int k = 5; k >= 0; --k) sum = sum * r2 + series[k];
+  return sum * r;
+}
+/// log(gamma(b) / gamma(a + b)) for b of 8 and more and a between 0 and b, without loss where both are large.
+Array log_gamma_quotient(const Array& a, const Array& b) {
+  return stirling_remainder(b) - stirling_remainder(a + b) - (a + b - .5) * log1p(a / b) - a * (log(b) - 1);
+}
+/// x^a exp(-x) / gamma(a), without loss where both are large.
+Array gamma_density(const Array& a, const Array& x) {
+  const Array large = a >= 8, u = where(large, 1, a), v = where(large, a, 8), m = where(large, (x - v) / v, 0);
+  const Array far = exp(-v * (m - log1p(m)) - stirling_remainder(v)) * sqrt(v / (2 * std::numbers::pi));
+  return where(large, far, exp(u * log(where(large, 1, x)) - where(large, 1, x) - lgamma(u)));
+}
+
+/// The sum 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ..., of positive a and x < a + 1.
+Array gamma_series(const Array& a, const Array& x) {
+  struct State {
+    Array term, sum, n;
+  };
+  const Array one = x * 0 + 1 + a * 0;
+  const double least = epsilon(x) / 16;
+  return while_loop([=](const State& s) { return any(s.term > least * s.sum) & (s.n < 5000); },
+                    [=](const State& s) {
+                      const Array n = s.n + 1, term = s.term * x / (a + n);
+                      return State{term, s.sum + term, n};
+                    },
+                    State{one, one, detail::scalar_like(x, 0)}, {.checkpoints = Checkpoints::logarithmic})
+      .sum;
+}
+/// A continued fraction b(0) + a(1) / (b(1) + a(2) / (b(2) + ...)), by Lentz's method (W. J. Lentz, Applied Optics 15, 1976).
+template <class A, class B>
+Array continued_fraction(const Array& start, A a, B b) {
+  struct State {
+    Array f, c, d, change, n;
+  };
+  const double tiny = start.dtype() == float64 ? 1e-290 : 1e-30, least = epsilon(start) * 2;
+  const auto away_from_zero = [=](const Array& v) { return where(abs(v) < tiny, tiny, v); };
+  const Array f = away_from_zero(start);
+  // Where the fraction ends, its derivatives have terms beyond the end.
+  return while_loop([=](const State& s) { return (any(abs(s.change - 1) > least) | (s.n < 40)) & (s.n < 5000); },
+                    [=](const State& s) {
+                      const Array n = s.n + 1, an = a(n), bn = b(n);
+                      const Array d = 1 / away_from_zero(bn + an * s.d), c = away_from_zero(bn + an / s.c);
+                      return State{s.f * c * d, c, d, c * d, n};
+                    },
+                    State{f, f, 0 * f, 0 * f, detail::scalar_like(start, 0)}, {.checkpoints = Checkpoints::logarithmic})
+      .f;
+}
+/// The regularised incomplete gamma function, the lower or the upper one, of finite positive a and x.
+Array incomplete_gamma_inside(const Array& a, const Array& x, bool upper) {
+  const Array series = x < a + 1, scale = gamma_density(a, x);
+  const Array lower_value = scale * gamma_series(where(series, a, 1), where(series, x, 1)) / a;
+  const Array u = where(series, 1, a), v = where(series, 3, x);
+  const Array upper_value = scale / continued_fraction(
+                                        Array(v + 1 - u), [=](const Array& n) { return Array(-n * (n - u)); },
+                                        [=](const Array& n) { return Array(v + 2 * n + 1 - u); });
+  return upper ? where(series, 1 - lower_value, upper_value) : where(series, lower_value, 1 - upper_value);
+}
+/// The same everywhere: 0 and 1 at the ends, NaN outside.
+Array incomplete_gamma_value(const Array& a, const Array& x, bool upper) {
+  const Array inside = (a > 0) & (x > 0) & (a < infinity) & (x < infinity);
+  const Array value = incomplete_gamma_inside(where(inside, a, 1), where(inside, x, 1), upper);
+  const Array zero = (x == 0) & (a > 0), one = (a == 0) & (x > 0), end = ((x == infinity) & (a >= 0) & (a < infinity)) | one;
+  const double at_zero = upper ? 1 : 0;
+  return where(inside, value, where(zero | ((a == infinity) & (x >= 0) & (x < infinity)), at_zero, where(end, 1 - at_zero, not_a_number)));
+}
+using Two = std::tuple<Array, Array>;
+using Three = std::tuple<Array, Array, Array>;
+Array incomplete_gamma(const char* operation, const Arg& a, const Arg& x, bool upper) {
+  LocScope scope(a.where());
+  const Operands both = wide_operands(operation, {a, x});
+  const auto value = [upper](const Array& p, const Array& v) { return incomplete_gamma_value(p, v, upper); };
+  // The derivative in a is that of the series and of the fraction.
+  return both.result(custom_jvp(value, [=](Two at, Two along) {
+    const auto& [p, v] = at;
+    const auto& [dp, dv] = along;
+    const auto [y, by_p] = jvp([&](const Array& q) { return value(q, std::get<1>(at)); }, std::tuple{p}, std::tuple{ones_like(p)});
+    const Array density = exp(where(v > 0, (p - 1) * log(where(v > 0, v, 1)), 0) - v - lgamma(p));
+    return std::pair{y, Array(by_p * dp + (upper ? -density : density) * dv)};
+  })(both.xs[0], both.xs[1]));
+}
+
+/// The regularised incomplete beta function of a, b > 0 and x inside of (0, 1).
+Array incomplete_beta_inside(const Array& a, const Array& b, const Array& x) {
+  const Array mirrored = x > (a + 1) / (a + b + 2);
+  const Array p = where(mirrored, b, a), q = where(mirrored, a, b), v = where(mirrored, 1 - x, x);
+  const Array w = where(mirrored, x, 1 - x);
+  const auto numerator = [=](const Array& n) {  // of the fraction's n-th step, from 1 on
+    const Array m = floor(n / 2), even = n - 2 * m == 0;
+    const Array odd_value = -(p + m) * (p + q + m) * v / ((p + 2 * m) * (p + 2 * m + 1));
+    return Array(where(even, m * (q - m) * v / ((p + 2 * m - 1) * (p + 2 * m)), odd_value));
+  };
+  const Array fraction = continued_fraction(Array(0 * v + 1), numerator, [=](const Array&) { return Array(0 * v + 1); });
+  const Array value = exp(p * log(v) + q * log(w) - betaln(p, q)) / (p * fraction);
+  return where(mirrored, 1 - value, value);
+}
+Array incomplete_beta_value(const Array& a, const Array& b, const Array& x) {
+  const Array inside = (a > 0) & (b > 0) & (a < infinity) & (b < infinity) & (x > 0) & (x < 1);
+  const Array value = incomplete_beta_inside(where(inside, a, 1), where(inside, b, 1), where(inside, x, .5));
+  const Array fits = (a > 0) & (b > 0);
+  return where(inside, value, where(fits & (x == 0), 0, where(fits & (x == 1), 1, not_a_number)));
+}
+
+/// log(ndtr(x)) of float32 or float64.
+Array log_ndtr_value(const Array& x) {
+  const double lower = x.dtype() == float64 ? -20 : -10;
+  const Array far = x < lower, middle = where(far, lower, x);
+  // The upper tail's complement, by which log(1 - p) loses nothing.
+  const Array positive = middle > 0, tail = erfc(abs(middle) * std::sqrt(.5)) * .5;
+  const Array near = where(positive, log1p(-tail), log(tail));
+  // erfc's asymptotic series: its n-th term is -(2n - 1) / x^2 times the one before.
+  const Array v = where(far, x, lower), r = 1 / (v * v);
+  Array term = 0 * v + 1, sum = term;
+  for (int n = 1; n <= 8; ++n) {
+    term = -term * r * (2 * n - 1);
+    sum = sum + term;
+  }
+  const Array distant = log(sum) - v * v / 2 - log(-v) - log_sqrt_two_pi;
+  return where(far, distant, near);
+}
+Array log_ndtr_of(const Array& x) {
+  return custom_jvp(log_ndtr_value, [](std::tuple<Array> at, std::tuple<Array> along) {
+    const auto& [v] = at;
+    const auto& [dv] = along;
+    const Array y = log_ndtr_of(v);
+    return std::pair{y, Array(dv * exp(-v * v / 2 - y - log_sqrt_two_pi))};
+  })(x);
+}
+/// The inverse of ndtr, of float32 or float64.
+Array ndtri_value(const Array& p) {
+  const Array inside = (p > 0) & (p < 1), upper = p > .5, given = where(upper, 1 - p, p), q = where(inside, given, .25);
+  const Array tail = q < .02, middle = where(tail, .25, q), small = where(tail, q, .01);
+  // Newton's method for log(ndtr(x)) = log(q), from the first terms of the asymptotic expansion; the function is concave and increasing.
+  const Array log_q = log(small), t = sqrt(-2 * log_q);
+  Array x = -(t - (log(t) + log_sqrt_two_pi) / t);
+  for (int i = 0; i < 5; ++i) {
+    const Array y = log_ndtr_value(x);
+    x = x - (y - log_q) * exp(y + x * x / 2 + log_sqrt_two_pi);
+  }
+  const Array value = where(tail, x, std::numbers::sqrt2 * erf_inv(2 * middle - 1));
+  return where(inside, where(upper, -value, value), where(p == 0, -infinity, where(p == 1, infinity, not_a_number)));
+}
+Array ndtri_of(const Array& p) {
+  return custom_jvp(ndtri_value, [](std::tuple<Array> at, std::tuple<Array> along) {
+    const auto& [q] = at;
+    const auto& [dq] = along;
+    const Array x = ndtri_of(q);
+    return std::pair{x, Array(dq * exp(x * x / 2 + log_sqrt_two_pi))};
+  })(p);
+}
+template <class F>
+Array of_one(const char* operation, const Arg& x, F f) {
+  LocScope scope(x.where());
+  const Operands one = wide_operands(operation, {x});
+  return one.result(f(one.xs[0]));
+}
+
+}  // namespace
+
+Array gamma(Arg x) {
+  return of_one("gamma", x, [](const Array& v) { return Array(gammasgn(v) * exp(lgamma(v))); });
+}
+Array gammasgn(Arg x) {
+  return of_one("gammasgn", x, [](const Array& v) {
+    const Array below = floor(v), negative = v < 0;
+    const Array minus = (negative & (remainder(below, 2) != 0)) | ((v == 0) & signbit(v));
+    return where((negative & (v == below)) | isnan(v), not_a_number, where(minus, -1, where(v == v, 1, v)));
+  });
+}
+Array betaln(Arg a, Arg b) {
+  LocScope scope(a.where());
+  const Operands both = wide_operands("betaln", {a, b});
+  const Array p = minimum(both.xs[0], both.xs[1]), q = maximum(both.xs[0], both.xs[1]), large = q >= 8;
+  const Array u = where(large, 1, q), v = where(large, q, 8);
+  return both.result(lgamma(p) + where(large, log_gamma_quotient(p, v), lgamma(u) - lgamma(p + u)));
+}
+Array beta(Arg a, Arg b) {
+  LocScope scope(a.where());
+  const Operands both = wide_operands("beta", {a, b});
+  const Array &p = both.xs[0], &q = both.xs[1];
+  return both.result(gammasgn(p) * gammasgn(q) * gammasgn(p + q) * exp(betaln(p, q)));
+}
+Array factorial(Arg n) {
+  return of_one("factorial", n, [](const Array& v) { return where(v < 0, 0, exp(lgamma(v + 1))); });
+}
+Array comb(Arg n, Arg k) {
+  LocScope scope(n.where());
+  const Operands both = wide_operands("comb", {n, k});
+  const Array &N = both.xs[0], &K = both.xs[1], fits = (K <= N) & (N >= 0) & (K >= 0), m = where(fits, N, 0), j = where(fits, K, 0);
+  return both.result(where(fits, exp(lgamma(m + 1) - lgamma(j + 1) - lgamma(m - j + 1)), 0));
+}
+Array multigammaln(Arg a, Int d) {
+  return of_one("multigammaln", a, [d](const Array& v) {
+    Array sum = 0 * v + .25 * static_cast<double>(d) * static_cast<double>(d - 1) * std::log(std::numbers::pi);
+    for (std::int64_t i = 0; i < d; ++i) sum = sum + lgamma(v - static_cast<double>(i) / 2);
+    return sum;
+  });
+}
+Array poch(Arg z, Arg m) {
+  LocScope scope(z.where());
+  const Operands both = wide_operands("poch", {z, m});
+  return both.result(where(both.xs[1] == 0, 1, gamma(both.xs[0] + both.xs[1]) / gamma(both.xs[0])));
+}
+Array gammainc(Arg a, Arg x) { return incomplete_gamma("gammainc", a, x, false); }
+Array gammaincc(Arg a, Arg x) { return incomplete_gamma("gammaincc", a, x, true); }
+Array betainc(Arg a, Arg b, Arg x) {
+  LocScope scope(a.where());
+  const Operands all = wide_operands("betainc", {a, b, x});
+  return all.result(custom_jvp(incomplete_beta_value, [](Three at, Three along) {
+    const auto& [p, q, v] = at;
+    const auto& [dp, dq, dv] = along;
+    const Array one = ones_like(p), none_of_it = zeros_like(p);
+    const auto along_p = jvp(incomplete_beta_value, at, std::tuple{one, none_of_it, none_of_it});
+    const auto along_q = jvp(incomplete_beta_value, at, std::tuple{none_of_it, one, none_of_it});
+    const Array inside = (v > 0) & (v < 1), u = where(inside, v, .5);
+    const Array density = where(inside, exp((p - 1) * log(u) + (q - 1) * log1p(-u) - betaln(p, q)), 0);
+    return std::pair{along_p.first, Array(along_p.second * dp + along_q.second * dq + density * dv)};
+  })(all.xs[0], all.xs[1], all.xs[2]));
+}
+Array boxcox(Arg x, Arg lambda) {
+  LocScope scope(x.where());
+  const Operands both = wide_operands("boxcox", {x, lambda});
+  const Array v = log(both.xs[0]), zero = both.xs[1] == 0, l = where(zero, 1, both.xs[1]);
+  return both.result(where(zero, v, expm1(l * v) / l));
+}
+Array boxcox1p(Arg x, Arg lambda) {
+  LocScope scope(x.where());
+  const Operands both = wide_operands("boxcox1p", {x, lambda});
+  const Array v = log1p(both.xs[0]), zero = both.xs[1] == 0, l = where(zero, 1, both.xs[1]);
+  return both.result(where(zero, v, expm1(l * v) / l));
+}
+Array log_ndtr(Arg x) { return of_one("log_ndtr", x, log_ndtr_of); }
+Array ndtri(Arg p) { return of_one("ndtri", p, ndtri_of); }
+
+}  // namespace weft

@@ -1,0 +1,455 @@
+#include "weft/library/stats/stats.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/contractions.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/promotion.h"
+#include "weft/core/trace/trace.h"
+#include "weft/library/jnp/special.h"
+#include "weft/library/linalg/linalg.h"
+#include "weft/library/numpy/numpy.h"
+
+namespace weft::stats {
+
+using detail::LocScope;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double pi = std::numbers::pi;
+
+/// Gives the arguments their common dtype: a number takes that of the arrays beside it, before anything is computed of it alone.
+template <class... A>
+void unify(A&... args) {
+  const std::vector<Arg> given{args...};
+  const std::vector<Array> converted = detail::promote_operands("stats", given);
+  std::size_t k = 0;
+  ((args = Arg(detail::to_inexact(converted[k]), given[k].where()), ++k), ...);
+}
+/// (x - loc) / scale.
+Array standard(const Arg& x, const Arg& loc, const Arg& scale) { return (detail::to_inexact(x) - loc) / scale; }
+/// What an inverse distribution function gives for probabilities, NaN for other numbers.
+Array of_probability(const Arg& q, const Array& value) { return where((q.array() >= 0) & (q.array() <= 1), value, not_a_number); }
+/// log(a) - log(b) where a is 0.
+Array log_density(const Array& inside, const Array& value) { return where(inside, value, -infinity); }
+/// The logarithm of the normal distribution's mass between a and b.
+Array log_normal_mass(const Array& a, const Array& b) {
+  const Array right = a > 0, low = where(right, -b, a), high = where(right, -a, b);
+  const Array across = high > 0, l = where(across, -1, low), h = where(across, 0, high);
+  const Array one_side = log_ndtr(h) + log1p(-exp(log_ndtr(l) - log_ndtr(h)));
+  return where(across, log1p(-ndtr(low) - ndtr(-high)), one_side);
+}
+
+}  // namespace
+
+// Each function names its own line in messages: the scope is that of its first argument.
+#define WEFT_EXP_OF(name, logname, parameters, arguments, x) \
+  Array name parameters {                                    \
+    LocScope scope(x.where());                               \
+    return exp(logname arguments);                           \
+  }
+
+namespace norm {
+Array logpdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return -(log(2 * pi * square(detail::to_inexact(scale))) + square(standard(x, loc, scale))) / 2;
+}
+Array cdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return ndtr(standard(x, loc, scale));
+}
+Array logcdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return log_ndtr(standard(x, loc, scale));
+}
+Array sf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return ndtr(-standard(x, loc, scale));
+}
+Array logsf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return log_ndtr(-standard(x, loc, scale));
+}
+Array ppf(Arg q, Arg loc, Arg scale) {
+  LocScope scope(q.where());
+  unify(q, loc, scale);
+  return ndtri(q) * scale + loc;
+}
+Array isf(Arg q, Arg loc, Arg scale) {
+  LocScope scope(q.where());
+  unify(q, loc, scale);
+  return ndtri(1 - detail::to_inexact(q)) * scale + loc;
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
+}  // namespace norm
+
+namespace truncnorm {
+Array logpdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, b, loc, scale);
+  const Array y = standard(x, loc, scale), lower = detail::to_inexact(a), upper = detail::to_inexact(b);
+  const Array value = norm::logpdf(x, loc, scale) - log_normal_mass(lower, upper);
+  return where(lower >= upper, not_a_number, log_density((y >= lower) & (y <= upper), value));
+}
+Array cdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, b, loc, scale);
+  const Array y = standard(x, loc, scale), lower = detail::to_inexact(a), upper = detail::to_inexact(b);
+  const Array inside = (y > lower) & (y < upper), v = where(inside, y, (lower + upper) / 2);
+  const Array value = exp(log_normal_mass(lower, v) - log_normal_mass(lower, upper));
+  return where(lower >= upper, not_a_number, where(inside, value, where(y <= lower, 0, where(y >= upper, 1, y))));
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, loc, scale), x)
+}  // namespace truncnorm
+
+namespace uniform {
+Array logpdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  const Array y = standard(x, loc, scale);
+  return log_density((y >= 0) & (y <= 1), -log(detail::to_inexact(scale)) + 0 * y);
+}
+Array cdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return clip(standard(x, loc, scale), 0, 1);
+}
+Array ppf(Arg q, Arg loc, Arg scale) {
+  LocScope scope(q.where());
+  unify(q, loc, scale);
+  return of_probability(q, detail::to_inexact(q) * scale + loc);
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
+}  // namespace uniform
+
+namespace expon {
+Array logpdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  const Array y = standard(x, loc, scale);
+  return log_density(y >= 0, -(y + log(detail::to_inexact(scale))));
+}
+Array cdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return -expm1(-maximum(standard(x, loc, scale), 0));
+}
+Array logcdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return log(cdf(x, loc, scale));
+}
+Array logsf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return -maximum(standard(x, loc, scale), 0);
+}
+Array ppf(Arg q, Arg loc, Arg scale) {
+  LocScope scope(q.where());
+  unify(q, loc, scale);
+  return of_probability(q, Array(loc.array()) - scale * log1p(-detail::to_inexact(q)));
+}
+WEFT_EXP_OF(sf, logsf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
+}  // namespace expon
+
+namespace laplace {
+Array logpdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return -(abs(standard(x, loc, scale)) + log(2 * detail::to_inexact(scale)));
+}
+Array cdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  const Array y = standard(x, loc, scale), tail = .5 * exp(-abs(y));
+  return where(y <= 0, tail, 1 - tail);
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
+}  // namespace laplace
+
+namespace logistic {
+Array logpdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  const Array half = standard(x, loc, scale) / 2;
+  return -2 * logaddexp(half, -half) - log(detail::to_inexact(scale));
+}
+Array cdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return sigmoid(standard(x, loc, scale));
+}
+Array sf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return sigmoid(-standard(x, loc, scale));
+}
+Array ppf(Arg q, Arg loc, Arg scale) {
+  LocScope scope(q.where());
+  unify(q, loc, scale);
+  return logit(q) * scale + loc;
+}
+Array isf(Arg q, Arg loc, Arg scale) {
+  LocScope scope(q.where());
+  unify(q, loc, scale);
+  return -logit(q) * scale + loc;
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
+}  // namespace logistic
+
+namespace cauchy {
+Array logpdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return -(log(pi * detail::to_inexact(scale)) + log1p(square(standard(x, loc, scale))));
+}
+Array cdf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return .5 + atan(standard(x, loc, scale)) / pi;
+}
+Array sf(Arg x, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, loc, scale);
+  return .5 - atan(standard(x, loc, scale)) / pi;
+}
+Array ppf(Arg q, Arg loc, Arg scale) {
+  LocScope scope(q.where());
+  unify(q, loc, scale);
+  return of_probability(q, tan(pi * (detail::to_inexact(q) - .5)) * scale + loc);
+}
+Array isf(Arg q, Arg loc, Arg scale) {
+  LocScope scope(q.where());
+  unify(q, loc, scale);
+  return of_probability(q, tan(pi * (.5 - detail::to_inexact(q))) * scale + loc);
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
+}  // namespace cauchy
+
+namespace t {
+Array logpdf(Arg x, Arg df, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, df, loc, scale);
+  const Array n = detail::to_inexact(df), s = detail::to_inexact(scale);
+  const Array normalisation = lgamma(n / 2) + log(pi * n * square(s)) / 2 - lgamma(n / 2 + .5);
+  return -(normalisation + (n / 2 + .5) * log1p(square(standard(x, loc, scale)) / n));
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg df, Arg loc, Arg scale), (x, df, loc, scale), x)
+}  // namespace t
+
+namespace gamma {
+Array logpdf(Arg x, Arg a, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, loc, scale);
+  const Array shape = detail::to_inexact(a), given = standard(x, loc, scale), inside = given >= 0, y = where(inside, given, 1);
+  return log_density(inside, xlogy(shape - 1, y) - y - lgamma(shape) - log(detail::to_inexact(scale)));
+}
+Array cdf(Arg x, Arg a, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, loc, scale);
+  return gammainc(a, maximum(standard(x, loc, scale), 0));
+}
+Array sf(Arg x, Arg a, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, loc, scale);
+  return gammaincc(a, maximum(standard(x, loc, scale), 0));
+}
+Array logcdf(Arg x, Arg a, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, loc, scale);
+  return log(cdf(x, a, loc, scale));
+}
+Array logsf(Arg x, Arg a, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, loc, scale);
+  return log(sf(x, a, loc, scale));
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg loc, Arg scale), (x, a, loc, scale), x)
+}  // namespace gamma
+
+namespace chi2 {
+#define WEFT_CHI2(name)                                                                    \
+  Array name(Arg x, Arg df, Arg loc, Arg scale) {                                          \
+    LocScope scope(x.where());                                                             \
+    return gamma::name(x, detail::to_inexact(df) / 2, loc, 2 * detail::to_inexact(scale)); \
+  }
+WEFT_CHI2(pdf)
+WEFT_CHI2(logpdf)
+WEFT_CHI2(cdf)
+WEFT_CHI2(logcdf)
+WEFT_CHI2(sf)
+WEFT_CHI2(logsf)
+#undef WEFT_CHI2
+}  // namespace chi2
+
+namespace beta {
+Array logpdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, b, loc, scale);
+  const Array p = detail::to_inexact(a), q = detail::to_inexact(b), s = detail::to_inexact(scale), given = standard(x, loc, scale);
+  const Array inside = (given >= 0) & (given <= 1), y = where(inside, given, .5);
+  const Array value = xlogy(p - 1, y) + xlog1py(q - 1, -y) - betaln(p, q) - log(s);
+  return where((p <= 0) | (q <= 0) | (s <= 0), not_a_number, log_density(inside, value));
+}
+Array cdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, b, loc, scale);
+  return betainc(a, b, clip(standard(x, loc, scale), 0, 1));
+}
+Array sf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, b, loc, scale);
+  return betainc(b, a, 1 - clip(standard(x, loc, scale), 0, 1));
+}
+Array logcdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, b, loc, scale);
+  return log(cdf(x, a, b, loc, scale));
+}
+Array logsf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, a, b, loc, scale);
+  return log(sf(x, a, b, loc, scale));
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, loc, scale), x)
+}  // namespace beta
+
+namespace pareto {
+Array logpdf(Arg x, Arg b, Arg loc, Arg scale) {
+  LocScope scope(x.where());
+  unify(x, b, loc, scale);
+  const Array shape = detail::to_inexact(b), given = standard(x, loc, scale), inside = given >= 1, y = where(inside, given, 1);
+  return log_density(inside, log(shape / scale) - (shape + 1) * log(y));
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg b, Arg loc, Arg scale), (x, b, loc, scale), x)
+}  // namespace pareto
+
+namespace multivariate_normal {
+Array logpdf(Arg x, Arg mean, Arg cov) {
+  LocScope scope(x.where());
+  if (mean.array().ndim() == 0) {
+    unify(x, mean, cov);
+    return norm::logpdf(x, mean, sqrt(cov));
+  }
+  const Array m = detail::to_inexact(mean), y = detail::to_inexact(x) - m;
+  const Array c = cov.array().ndim() == 0 ? detail::promote_inexact("multivariate_normal", cov, y)[0] : detail::to_inexact(cov);
+  const auto n = m.shape().back();
+  const double constant = static_cast<double>(n) / 2 * std::log(2 * pi);
+  if (c.ndim() == 0) return -sum(square(y), -1) / (2 * c) - static_cast<double>(n) / 2 * log(c) - constant;
+  if (c.ndim() < 2 || c.shape()[-1] != n || c.shape()[-2] != n)
+    throw ShapeError(fmt::format("multivariate_normal: the mean is {}, the covariance {}; it must be a number or a matrix of {} by {}",
+                                 detail::to_string(m.aval()), detail::to_string(c.aval()), n, n),
+                     detail::effective_loc(x.where()));
+  const Array lower = linalg::cholesky(c);
+  // Vectors are solved for as columns, all at once where there is one matrix.
+  const Array columns = c.ndim() == 2 ? reshape(y, {-1, n}) : expand_dims(y, -1);
+  const Array solved = c.ndim() == 2 ? reshape(transpose(linalg::triangular_solve(lower, transpose(columns), {.lower = true})), y.shape())
+                                     : squeeze(linalg::triangular_solve(lower, columns, {.lower = true}), -1);
+  return -sum(square(solved), -1) / 2 - constant - sum(log(weft::diagonal(lower, 0, -2, -1)), -1);
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg mean, Arg cov), (x, mean, cov), x)
+}  // namespace multivariate_normal
+
+namespace dirichlet {
+Array logpdf(Arg x, Arg alpha) {
+  LocScope scope(x.where());
+  const Array given = detail::to_inexact(x), a = detail::to_inexact(alpha);
+  const auto n = a.ndim() == 1 ? a.shape()[0] : 0;
+  if (n == 0 || given.ndim() == 0 || (given.shape()[0] != n && given.shape()[0] != n - 1))
+    throw ShapeError(fmt::format("dirichlet: x is {} and alpha {}; alpha must be a vector, and x's first axis as long or shorter by one",
+                                 detail::to_string(given.aval()), detail::to_string(a.aval())),
+                     detail::effective_loc(x.where()));
+  const Array y = given.shape()[0] == n ? given : concatenate({given, 1 - sum(given, 0, keepdims)});
+  Shape column(static_cast<std::int64_t>(n));
+  for (int i = 1; i < y.ndim(); ++i) column.push_back(1);
+  const Array value = sum(xlogy(reshape(a, column) - 1, y), 0) - (sum(lgamma(a)) - lgamma(sum(a)));
+  return log_density(all(y > 0, 0) & (abs(sum(y, 0) - 1) < 1e-6), value);
+}
+WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg alpha), (x, alpha), x)
+}  // namespace dirichlet
+
+namespace bernoulli {
+Array logpmf(Arg k, Arg p, Arg loc) {
+  LocScope scope(k.where());
+  unify(k, p, loc);
+  const Array y = detail::to_inexact(k) - loc, q = detail::to_inexact(p);
+  return log_density((y >= 0) & (y <= 1), xlogy(y, q) + xlog1py(1 - y, -q));
+}
+Array cdf(Arg k, Arg p) {
+  LocScope scope(k.where());
+  unify(k, p);
+  const Array y = detail::to_inexact(k), q = detail::to_inexact(p);
+  return where((q >= 0) & (q <= 1) & (y == y), where(y < 0, 0, where(y < 1, 1 - q, 1)), not_a_number);
+}
+WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg p, Arg loc), (k, p, loc), k)
+}  // namespace bernoulli
+
+namespace binom {
+Array logpmf(Arg k, Arg n, Arg p, Arg loc) {
+  LocScope scope(k.where());
+  unify(k, n, p, loc);
+  const Array y = detail::to_inexact(k) - loc, m = detail::to_inexact(n), q = detail::to_inexact(p);
+  const Array inside = (y >= 0) & (y < m + 1), v = where(inside, y, 0);
+  const Array ways = lgamma(m + 1) - lgamma(v + 1) - lgamma(m - v + 1);
+  return log_density(inside, ways + xlogy(v, q) + xlog1py(m - v, -q));
+}
+WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg n, Arg p, Arg loc), (k, n, p, loc), k)
+}  // namespace binom
+
+namespace nbinom {
+Array logpmf(Arg k, Arg n, Arg p, Arg loc) {
+  LocScope scope(k.where());
+  unify(k, n, p, loc);
+  const Array y = detail::to_inexact(k) - loc, m = detail::to_inexact(n), q = detail::to_inexact(p);
+  const Array inside = y >= 0, v = where(inside, y, 0);
+  return log_density(inside, lgamma(v + m) - lgamma(m) - lgamma(v + 1) + xlogy(m, q) + xlogy(v, 1 - q));
+}
+WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg n, Arg p, Arg loc), (k, n, p, loc), k)
+}  // namespace nbinom
+
+namespace geom {
+Array logpmf(Arg k, Arg p, Arg loc) {
+  LocScope scope(k.where());
+  unify(k, p, loc);
+  const Array y = detail::to_inexact(k) - loc, q = detail::to_inexact(p);
+  return log_density(y > 0, xlog1py(y - 1, -q) + log(q));
+}
+WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg p, Arg loc), (k, p, loc), k)
+}  // namespace geom
+
+namespace poisson {
+Array logpmf(Arg k, Arg mu, Arg loc) {
+  LocScope scope(k.where());
+  unify(k, mu, loc);
+  const Array given = detail::to_inexact(k), y = given - loc, m = detail::to_inexact(mu);
+  const Array inside = (y >= 0) & (round(given) == given), v = where(inside, y, 0);
+  return log_density(inside, xlogy(v, m) - lgamma(v + 1) - m);
+}
+Array cdf(Arg k, Arg mu, Arg loc) {
+  LocScope scope(k.where());
+  unify(k, mu, loc);
+  const Array y = detail::to_inexact(k) - loc, inside = y >= 0;
+  return where(inside, gammaincc(floor(1 + where(inside, y, 0)), mu), 0);
+}
+WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg mu, Arg loc), (k, mu, loc), k)
+}  // namespace poisson
+
+#undef WEFT_EXP_OF
+
+}  // namespace weft::stats

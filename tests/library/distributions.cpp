@@ -1,0 +1,80 @@
+// Special functions and distributions where JAX has no derivative, and results that can be taken apart. Their values stand beside JAX's in
+// tests/expressions.
+#include <doctest/doctest.h>
+#include <weft/jnp.h>
+#include <weft/stats.h>
+#include <weft/testing.h>
+#include <weft/weft.h>
+
+#include <cmath>
+#include <string>
+
+using namespace weft;
+
+namespace {
+
+template <class F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("derivatives of the incomplete beta function in a and b are those of its integral") {
+  const Array a = array(2.5, float64), b = array(0.7, float64), x = array(0.4, float64);
+  check_laws([](Array p, Array q, Array v) { return betainc(p, q, v); }, a, b, x);
+  check_laws([](Array p, Array q) { return stats::beta::logcdf(array({0.1, 0.4, 0.9}, float64), p, q); }, a, b);
+}
+
+TEST_CASE("derivatives of the incomplete gamma functions in a are the same for one number as for many") {
+  const Array a = array({0.5, 1.0, 2.0, 10.0}, float64);
+  const auto f = [](Array p) { return gammainc(p, array(2.0, float64)); };
+  const Array many = jit(grad([&](Array p) { return sum(f(p)); }))(a);
+  for (int i = 0; i < 4; ++i) {
+    const double p = a[i].item<double>(), h = 1e-5;
+    const double by_differences = (f(array(p + h, float64)).item<double>() - f(array(p - h, float64)).item<double>()) / (2 * h);
+    CHECK(many[i].item<double>() == doctest::Approx(by_differences).epsilon(1e-7));
+    CHECK(grad(f)(a[i]).item<double>() == doctest::Approx(by_differences).epsilon(1e-7));
+  }
+  check_laws([](Array p, Array x) { return gammaincc(p, x); }, array({0.5, 3.0}, float64), array({2.0, 1.0}, float64));
+}
+
+TEST_CASE("the laws hold for Bessel functions and the normal distribution's inverse") {
+  check_laws([](Array x) { return i0(x) + i1e(x); }, array({-2.0, 0.5, 9.0, 20.0}, float64));
+  check_laws([](Array p) { return ndtri(p); }, array({0.05, 0.2, 0.4, 0.9}, float64));
+  check_laws([](Array x) { return log_ndtr(x); }, array({-25.0, -3.0, 0.1, 4.0}, float64));
+}
+
+TEST_CASE("ndtri undoes ndtr, far into the tails") {
+  for (double x : {-37.0, -20.0, -8.0, -2.3, -0.4})
+    CHECK(ndtri(exp(log_ndtr(array(x, float64)))).item<double>() == doctest::Approx(x).epsilon(1e-12));
+}
+
+TEST_CASE("results of a known number of arrays are taken apart") {
+  const Array x = array({{1, 7, 2}, {0, 3, 4}});
+  const auto [row, column] = unravel_index<2>(argmax(x), x.shape());
+  CHECK(row.item<int>() == 0);
+  CHECK(column.item<int>() == 1);
+  const auto [i, j] = nonzero<2>(x > 2);
+  CHECK(array_equal(j, array({1, 1, 2})).item<bool>());
+  CHECK(i.size() == 3);
+  const auto [first, second] = split<2>(arange(6));
+  CHECK(second[0].item<int>() == 3);
+  CHECK(first.size() == 3);
+  CHECK(message_of([&] { nonzero<3>(x); }) == "elements: there are 2 arrays, one for each dimension or piece, not 3");
+}
+
+TEST_CASE("shapes that fit no distribution are refused") {
+  CHECK(message_of([] { stats::multivariate_normal::logpdf(ones(3), zeros(3), eye(2)); }) ==
+        "multivariate_normal: the mean is f32[3], the covariance f32[2,2]; it must be a number or a matrix of 3 by 3");
+  CHECK(message_of([] { stats::dirichlet::pdf(ones(2), ones(4)); }) ==
+        "dirichlet: x is f32[2] and alpha f32[4]; alpha must be a vector, and x's first axis as long or shorter by one");
+  CHECK(message_of([] { gammainc(ones({}, complex64), 1.f); }).starts_with("gammainc: "));
+  CHECK(message_of([] { polyadd(ones({2, 2}), ones(2)); }) == "polyadd: f32[2,2] is no vector of coefficients");
+  CHECK(message_of([] { cov(ones(3), ones(4)); }) == "cov: f32[3] has 3 samples and f32[4] has 4; they must be as many");
+}
