@@ -123,16 +123,22 @@ constexpr std::string_view kKnown[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-
 std::string write_file(llvm::Module& module, llvm::TargetMachine& machine, bool assembly) {
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream os(out);
-  llvm::legacy::PassManager passes;
-  // Added first: otherwise passes would get the target-independent cost model, which scalarises masked memory accesses.
-  passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
-  // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
-  passes.add(llvm::createEarlyCSEPass());
-  const auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  BusyPasses busy(passes, machine.getTargetTriple().isX86(), has_long_double(module));
-  if (machine.addPassesToEmitFile(busy, os, nullptr, type, /*DisableVerify=*/true))
-    throw CompileError("cpu: this processor's code generator cannot write files");
-  passes.run(module);
+  auto passes = std::make_unique<llvm::legacy::PassManager>();
+  try {
+    // Added first: otherwise passes would get the target-independent cost model, which scalarises masked memory accesses.
+    passes->add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
+    // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
+    passes->add(llvm::createEarlyCSEPass());
+    const auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+    BusyPasses busy(*passes, machine.getTargetTriple().isX86(), has_long_double(module));
+    if (machine.addPassesToEmitFile(busy, os, nullptr, type, /*DisableVerify=*/true))
+      throw CompileError("cpu: this processor's code generator cannot write files");
+    passes->run(module);
+  } catch (...) {
+    // Where memory ended in the middle of LLVM, the passes are half made, and destroying them crashes.
+    static_cast<void>(passes.release());
+    throw;
+  }
   return std::string(out.data(), out.size());
 }
 

@@ -1,5 +1,6 @@
 // Converts exceptions of third-party libraries to Errors that name the operation and the user's line.
 #include <cxxabi.h>
+#include <execinfo.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -51,6 +52,13 @@ const MemoryError& without_memory() {
   return *e;
 }
 [[maybe_unused]] const MemoryError& made_early = without_memory();
+
+/// The C library looks for the unwinder when an exception first leaves one of its functions, as std::call_once's, and ends the process if
+/// there is no memory to do so. Walking the stack makes it look now.
+[[maybe_unused]] const bool unwinder_is_known = [] {
+  void* frame = nullptr;
+  return ::backtrace(&frame, 1) > 0;
+}();
 
 template <class E>
 [[noreturn]] void translated(const char* operation, const std::string& problem, SourceLoc where) {

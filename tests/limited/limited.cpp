@@ -2,10 +2,12 @@
 // Each run must succeed or throw a weft::Error, and afterwards everything must work. `limited [SCENARIO...] [--few]`
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <weft/weft.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -109,6 +111,38 @@ bool works(const auto& known) {
          jit([=](Array x) { return sum(x * x + c); })(ones(500)).template item<float>() == 500 + 500 * c;
 }
 
+struct Counts {
+  int succeeded = 0, thrown = 0, failed = 0;
+};
+
+/// The first compilation of a process, in which LLVM makes what it keeps. Each has a process of its own.
+void compile_first(int megabytes, Counts& counts) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("WEFT_CODE", "optimized", 1);
+    const auto limit = static_cast<rlim_t>(address_space() + (std::int64_t{megabytes} << 20));
+    const rlimit l{limit, limit};
+    setrlimit(RLIMIT_AS, &l);
+    int status = 2;
+    try {
+      status =
+          std::abs(jit([](Array x) { return sum(matmul(x, x) * sin(x)); })(ones({30, 30})).item<float>() - 900 * 30 * std::sin(1.f)) > 1
+              ? 3
+              : 0;
+    } catch (const Error&) {
+      status = 1;
+    } catch (...) {
+    }
+    _exit(status);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  ++(code == 0 ? counts.succeeded : code == 1 ? counts.thrown : counts.failed);
+  if (code != 0 && code != 1) fmt::print("first compilation with {} MB more: status {}\n", megabytes, status);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -116,9 +150,12 @@ int main(int argc, char** argv) {
   config.num_cpu_devices = 4;
   std::vector<std::string_view> names(argv + 1, argv + argc);
   const bool few = std::erase(names, "--few") > 0;
+  Counts counts;
+  auto& [succeeded, thrown, failed] = counts;
+  if (names.empty())
+    for (int megabytes = 0; megabytes < 128; megabytes += few ? 8 : 1) compile_first(megabytes, counts);
   const auto known = jit([](Array x) { return sum(x * 2); });
   if (!works(known)) return 1;
-  int succeeded = 0, thrown = 0, failed = 0;
   const std::vector<int> steps = few ? std::vector{1, 16, 64} : std::vector{0, 1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
   for (const Scenario& s : kScenarios) {
     if (!names.empty() && std::find(names.begin(), names.end(), s.name) == names.end()) continue;
