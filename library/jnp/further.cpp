@@ -155,6 +155,37 @@ Array kaiser(Int n, double beta, SourceLoc loc) {
   return i0(beta * sqrt(maximum(1 - t * t, 0))) / i0(static_cast<float>(beta));
 }
 
+Array convolve2d(Arg a, Arg kernel, const std::string& mode) {
+  LocScope scope(a.where());
+  if (mode != "full" && mode != "same" && mode != "valid")
+    throw Error(fmt::format("convolve2d: unknown mode `{}`; available: full, same, valid", mode), detail::effective_loc(a.where()));
+  const DType dtype = promote_types(detail::inexact_dtype(a.array().dtype()), detail::inexact_dtype(kernel.array().dtype()));
+  Array x = detail::as_dtype(matrix("convolve2d", a), dtype), k = detail::as_dtype(matrix("convolve2d", kernel), dtype);
+  for (const Arg& operand : {a, kernel})
+    if (operand.array().size() == 0)
+      throw ShapeError(fmt::format("convolve2d: {} has no elements", to_string(operand.aval())), detail::effective_loc(a.where()));
+  const auto inside = [](const Array& small, const Array& large) {
+    return small.shape()[0] <= large.shape()[0] && small.shape()[1] <= large.shape()[1];
+  };
+  if (mode == "valid" && !inside(k, x)) {
+    if (!inside(x, k))
+      throw ShapeError(fmt::format("convolve2d: neither of {} and {} lies inside of the other, as mode valid needs", to_string(a.aval()),
+                                   to_string(kernel.aval())),
+                       detail::effective_loc(a.where()));
+    std::swap(x, k);
+  }
+  const std::int64_t h = k.shape()[0] - 1, w = k.shape()[1] - 1;
+  // "same" keeps the middle of the full result.
+  const std::pair<Int, Int> rows = mode == "valid"  ? std::pair<Int, Int>{0, 0}
+                                   : mode == "full" ? std::pair<Int, Int>{h, h}
+                                                    : std::pair<Int, Int>{h - h / 2, h / 2};
+  const std::pair<Int, Int> columns = mode == "valid"  ? std::pair<Int, Int>{0, 0}
+                                      : mode == "full" ? std::pair<Int, Int>{w, w}
+                                                       : std::pair<Int, Int>{w - w / 2, w / 2};
+  const Array y = conv_general_dilated(x(newaxis, newaxis), flip(k)(newaxis, newaxis), {1, 1}, {rows, columns});
+  return y(0, 0);
+}
+
 Array polyadd(Arg a, Arg b) {
   LocScope scope(a.where());
   const auto [p, q] = of_one_degree("polyadd", a, b);

@@ -139,6 +139,10 @@ Array vander(Arg x, std::optional<Int> n = {}, bool increasing = false);
 /// The coefficients, the highest power first, of the polynomial of a degree that is nearest to the points by least squares.
 Array polyfit(Arg x, Arg y, Int degree);
 
+/// The convolution of two matrices, with zeros around them (jax.scipy.signal.convolve2d): mode "full", "same", of a's shape, or "valid",
+/// where one matrix lies inside of the other. Throws Error for another mode, ShapeError for what is no matrix.
+Array convolve2d(Arg a, Arg kernel, const std::string& mode = "full");
+
 // Polynomials are vectors of coefficients, the highest power first.
 /// The sum of two polynomials.
 Array polyadd(Arg a, Arg b);

@@ -432,6 +432,11 @@ for f in "tril triu".split():
 add("diag_indices_from(x)[1]", "jnp.diag_indices_from(x)[1]", "f32s")
 add('pad(x, {1, 2}, "edge")', 'jnp.pad(x, (1, 2), "edge")', "V M")
 
+section("convolution of matrices")
+for m in "full same valid".split():
+    add(f'convolve2d(x, y(slice(none, 2), slice(none, 3)), "{m}")', f'jax.scipy.signal.convolve2d(x, y[:2, :3], "{m}")', "f32m f64m i32m")
+    add(f'convolve2d(x(slice(none, 2), slice(none, 3)), y, "{m}")', f'jax.scipy.signal.convolve2d(x[:2, :3], y, "{m}")', "f32m f64m")
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")
