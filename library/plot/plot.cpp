@@ -48,8 +48,7 @@ std::vector<double> positions(std::size_t n) {
   return x;
 }
 
-PlotRange range_of(const std::vector<double>& values, const std::optional<PlotRange>& given, ColorMap map, const char* what,
-                   SourceLoc loc) {
+PlotRange range_of(const std::vector<double>& values, const PlotBounds& given, ColorMap map, const char* what, SourceLoc loc) {
   if (given) {
     check_range(*given, false, what, loc);
     return *given;

@@ -49,13 +49,29 @@ class PlotValues {
 
 /// The ends of an axis, in the order in which they are drawn; the first may be the larger one.
 using PlotRange = std::pair<double, double>;
+/// A PlotRange or none: `{0, 1}`. (A std::optional of a pair can't be made from `{0, 1}`.)
+class PlotBounds {
+ public:
+  PlotBounds() = default;
+  PlotBounds(None) {}
+  template <Scalar A, Scalar B>
+  PlotBounds(A first, B second) : range_(std::in_place, static_cast<double>(first), static_cast<double>(second)) {}
+  PlotBounds(PlotRange range) : range_(range) {}
+  explicit operator bool() const { return range_.has_value(); }
+  const PlotRange& operator*() const { return *range_; }
+  const PlotRange* operator->() const { return &*range_; }
+  PlotRange value_or(PlotRange other) const { return range_.value_or(other); }
+
+ private:
+  std::optional<PlotRange> range_;
+};
 
 /// Options of a Plot.
 struct PlotOptions {
   std::string title = {}, x_label = {}, y_label = {};
-  bool x_log = false, y_log = false;                    ///< logarithmic axes; what is not positive is left out
-  std::optional<PlotRange> x_range = {}, y_range = {};  ///< absent: the range of the data, with a margin
-  int width = 520, height = 340;                        ///< of the whole picture, in pixels
+  bool x_log = false, y_log = false;      ///< logarithmic axes; what is not positive is left out
+  PlotBounds x_range = {}, y_range = {};  ///< absent: the range of the data, with a margin
+  int width = 520, height = 340;          ///< of the whole picture, in pixels
   Legend legend = Legend::automatic;
   bool grid = true;
   bool axes = true;           ///< false: no frame, ticks or labels
@@ -80,7 +96,7 @@ struct ScatterOptions {
   double opacity = 0.75;
   std::optional<PlotValues> values = {};  ///< a number for each point, shown as its color
   ColorMap map = ColorMap::sequential;
-  std::optional<PlotRange> range = {};  ///< of the values at the ends of the color map
+  PlotBounds range = {};  ///< of the values at the ends of the color map
 };
 /// Options of Plot::bars.
 struct BarOptions {
@@ -93,9 +109,9 @@ struct BarOptions {
 /// Options of Plot::histogram.
 struct HistogramOptions {
   std::string label = {}, color = {};
-  int bins = 0;                         ///< 0: by the rule of Freedman and Diaconis
-  std::optional<PlotRange> range = {};  ///< what is outside is not counted; absent: all
-  bool density = false;                 ///< the area of all bars is 1
+  int bins = 0;           ///< 0: by the rule of Freedman and Diaconis
+  PlotBounds range = {};  ///< what is outside is not counted; absent: all
+  bool density = false;   ///< the area of all bars is 1
   double opacity = 0.7;
 };
 /// Options of Plot::band.
@@ -106,14 +122,14 @@ struct BandOptions {
 /// Options of Plot::image.
 struct ImageOptions {
   ColorMap map = ColorMap::gray;
-  std::optional<PlotRange> range = {};      ///< of the numbers at the ends of the color map; absent: the least and the largest
-  std::optional<PlotRange> x = {}, y = {};  ///< where its sides are; absent: a pixel is 1 wide and 1 high, the first row is the top one
+  PlotBounds range = {};      ///< of the numbers at the ends of the color map; absent: the least and the largest
+  PlotBounds x = {}, y = {};  ///< where its sides are; absent: a pixel is 1 wide and 1 high, the first row is the top one
   bool color_bar = false;
 };
 /// Options of Plot::heat_map.
 struct HeatMapOptions {
   ColorMap map = ColorMap::sequential;
-  std::optional<PlotRange> range = {};
+  PlotBounds range = {};
   std::vector<std::string> columns = {}, rows = {};  ///< their names; empty: their numbers
   bool color_bar = true;
   bool annotated = false;  ///< each cell's number is in it

@@ -152,7 +152,7 @@ TEST_CASE("plots: a million points make a small picture that keeps the extremes"
 }
 
 TEST_CASE("plots: curves far outside of the axes keep their direction") {
-  Plot p({.x_range = PlotRange{0, 1}, .y_range = PlotRange{0, 1}});
+  Plot p({.x_range = {0, 1}, .y_range = {0, 1.0}});
   p.line({-1e6, 1e6}, {-1e6, 1e6});  // the diagonal
   const std::string svg = p.svg();
   const auto [w, h] = box_of(svg);
@@ -169,7 +169,7 @@ TEST_CASE("plots: histograms count each value once") {
   p.histogram({0, 0.5, 1, 1, 2, kNan, kInf}, {.bins = 2});
   CHECK(heights(p) == std::vector<double>{2, 3});
   Plot some;
-  some.histogram({0, 0.5, 1, 1, 2}, {.bins = 2, .range = PlotRange{0, 1}});
+  some.histogram({0, 0.5, 1, 1, 2}, {.bins = 2, .range = {0, 1}});
   CHECK(heights(some) == std::vector<double>{1, 3});
   Plot density;
   density.histogram(random::normal(random::key(1), {5000}), {.density = true});
