@@ -6,6 +6,7 @@
 
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
+#include "weft/backends/cpu/jit.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -52,6 +53,9 @@ TEST_CASE("underflow: none on the way to zeros and normal numbers") {
       }
     if (quality == std::string("optimized"))
       for (const double v : {-50., -40., 40., 50., 60.}) CHECK_FALSE(underflows([](Array x) { return nn::softplus(x); }, full({64}, v)));
+    // Subnormal results of float32 are put together from integers where there are lookups in registers.
+    if (detail::native_vector_bytes() >= 64)
+      for (const double v : {-88., -95., -103.}) CHECK_FALSE(underflows([](Array x) { return exp(x); }, full({64}, v)));
     // It is seen where a result is subnormal.
     CHECK(underflows([](Array x) { return exp(x); }, full({64}, -720., float64)));
   }

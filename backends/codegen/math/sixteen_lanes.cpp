@@ -5,11 +5,13 @@
 #include "weft/backends/codegen/math/sixteen_lanes.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "weft/backends/codegen/emit/blocks.h"
 #include "weft/backends/codegen/math/constants.h"
 #include "weft/backends/codegen/math/tables.h"
 
@@ -35,7 +37,7 @@ class Sixteen {
     Value* two_to = lookup(tables::two_to_sixteenths, bits(shifted));
     Value* rest = fma(mul(r, r), fma(r, number(tables::exp_rest[1]), number(tables::exp_rest[0])), r);
     Value* y = fma(two_to, rest, two_to);
-    return often_small ? scale_down(y, n) : scale_or_vanish(y, n);
+    return often_small ? scale_down(y, n) : scale_or_underflow(y, n);
   }
 
   /// 1 / (1 + e) with e = exp(-x) = 2^n u (1 + rest), both sides of the fraction divided by the power of two in e: neither overflows, and
@@ -156,8 +158,28 @@ class Sixteen {
   }
   /// v 2^n, n rounded down, rounded once.
   Value* scale(Value* v, Value* n) { return call(id::x86_avx512_mask_scalef_ps_512, {v, n, number(0), ir_.getInt16(0xffff), rounding()}); }
-  /// The same of a v about 1, 0 without being computed where that rounds to 0, as what underflows takes a hundred cycles and more.
-  Value* scale_or_vanish(Value* v, Value* n) { return ir_.CreateSelect(ir_.CreateFCmpUGE(n, number(-150)), scale(v, n), number(0)); }
+  /// The same of a v about 1. What underflows takes a hundred cycles and more: where that rounds to 0 nothing is computed, and where a
+  /// lane would be subnormal, all go another way.
+  Value* scale_or_underflow(Value* v, Value* n) {
+    Value* above_0 = ir_.CreateFCmpUGE(n, number(-150));
+    Value* small = ir_.CreateBitCast(ir_.CreateAnd(ir_.CreateFCmpOLT(n, number(-126)), above_0), ir_.getInt16Ty());
+    llvm::BasicBlock* before = ir_.GetInsertBlock();
+    llvm::BasicBlock* after = cut_block(ir_);
+    const auto block = [&](const char* name) { return llvm::BasicBlock::Create(ir_.getContext(), name, before->getParent(), after); };
+    llvm::BasicBlock *usual = block("usual"), *rare = block("underflow");
+    ir_.SetInsertPoint(before);
+    ir_.CreateCondBr(ir_.CreateICmpNE(small, ir_.getInt16(0)), rare, usual, llvm::MDBuilder(ir_.getContext()).createBranchWeights(1, 1000));
+    ir_.SetInsertPoint(usual);
+    Value* scaled = ir_.CreateSelect(above_0, scale(v, n), number(0));
+    ir_.CreateBr(after);
+    ir_.SetInsertPoint(rare);
+    Value* careful = scale_down(v, n);
+    ir_.CreateBr(after);
+    ir_.SetInsertPoint(after, after->begin());
+    Value* result = either(ir_, {scaled}, usual, {careful}, rare)[0];
+    move_to_end(ir_, after);
+    return result;
+  }
   /// The same where subnormal results take no longer either: they are rounded as sums with a number of the exponent whose last place is
   /// theirs, and are what the sum's mantissa counts.
   Value* scale_down(Value* v, Value* n) {

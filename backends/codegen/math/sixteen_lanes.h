@@ -8,8 +8,8 @@
 namespace weft::detail {
 
 /// f of a float or a vector of them, or null for functions that have no such form. Values of any number of lanes are computed in vectors of
-/// sixteen, so that results don't depend on it. `often_small`: an exponential spends a few instructions so that subnormal results take no
-/// longer than others; they have the same bits either way.
+/// sixteen, so that results don't depend on it. Exponentials branch where a result is subnormal, which
+/// would take long; `often_small`: they spend a few instructions on all lanes instead. The results have the same bits either way.
 llvm::Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, llvm::Value* x, bool often_small = false);
 
 /// Precomputed values for quotients by the same sixteen divisors.
