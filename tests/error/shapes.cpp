@@ -25,4 +25,4 @@ REFUSED(bitwise_on_floats, DTypeError, ones(2) & ones(2), "and", "f32[2]", "bool
 REFUSED(sin_of_integers_lax, Error, parse("{ lambda ; a:i32[3]. let c:i32[3] = sin a in (c,) }"), "sin", "int32", "floating or complex")
 REFUSED(max_of_empty, ShapeError, max(zeros({0, 3}), 0), "max", "f32[0,3]", "empty")
 REFUSED(conv_channel_mismatch, ShapeError, conv_general_dilated(ones({1, 3, 8, 8}), ones({4, 2, 3, 3}), {1, 1}, "SAME"),
-        "conv_general_dilated", "3 features", "kernel of 2 features", "1 groups", "f32[1,3,8,8]")
+        "conv_general_dilated", "3 features", "kernel of 2 features", "1 group,", "f32[1,3,8,8]")
