@@ -301,6 +301,9 @@ constexpr __mmask16 kAll = 0xffff;
 WEFT_WIDE void least_512(const Op& o, char* m) {
   _mm512_store_ps(m + o.out, _mm512_maskz_min_ps(kAll, _mm512_load_ps(m + o.a), _mm512_load_ps(m + o.b)));
 }
+WEFT_WIDE void greatest_512(const Op& o, char* m) {
+  _mm512_store_ps(m + o.out, _mm512_maskz_max_ps(kAll, _mm512_load_ps(m + o.a), _mm512_load_ps(m + o.b)));
+}
 WEFT_WIDE void lookup_512(const Op& o, char* m) {
   _mm512_store_ps(m + o.out, _mm512_maskz_permutexvar_ps(kAll, _mm512_load_si512(m + o.b), _mm512_load_ps(m + o.a)));
 }
@@ -336,6 +339,7 @@ Run wide_instruction(const llvm::CallInst& c) {
   const auto usual = [&](unsigned mask, unsigned rounding) { return number(mask) == -1 && number(rounding) == 4; };
   switch (c.getIntrinsicID()) {
     case llvm::Intrinsic::x86_avx512_min_ps_512: return number(2) == 4 ? least_512 : nullptr;
+    case llvm::Intrinsic::x86_avx512_max_ps_512: return number(2) == 4 ? greatest_512 : nullptr;
     case llvm::Intrinsic::x86_sse2_pmulh_w:
     case llvm::Intrinsic::x86_avx2_pmulh_w:
     case llvm::Intrinsic::x86_avx512_pmulh_w_512: return upper_halves<std::int16_t>;

@@ -85,6 +85,8 @@ TEST_CASE("interpreted, baseline and optimized code give the same bits") {
   const std::vector<std::pair<std::string, Function>> functions{
       {"arithmetic", [](const Array& x, float c) { return x * c + 1 / (x + 3) - sqrt(abs(x)); }},
       {"functions", [](const Array& x, float c) { return tanh(x * c) + sin(x) * exp(x) + log1p(abs(x)) + erf(x); }},
+      {"underflow", [](const Array& x, float c) { return exp((x - 3) * (c * 30)) + sigmoid(x * 100); }},
+      {"quotients", [](const Array& x, float c) { return x / 3 + (x * c) / 1e-3f; }},
       {"large angles", [](const Array& x, float c) { return cos(x * (c * 1e6f)); }},
       {"selections", [](const Array& x, float c) { return where(x > 0.1f, x * c, maximum(-x, array(0.25f))); }},
       {"integers",
