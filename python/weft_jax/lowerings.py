@@ -48,18 +48,19 @@ def _of_modules_to_come():
     from weft_jax import buffers
 
     original = mlir.register_lowering
+    # What weft's rule is made of: JAX's rule for a platform, or for all. That of spsolve calls SciPy.
+    made_of = {("cpu", "spsolve"): lambda rule: rule, (None, "buffer_callback"): buffers.lowering}
 
     @functools.wraps(original)
     def register_lowering(primitive, rule, platform=None, *args, **options):
         original(primitive, rule, platform, *args, **options)
-        if platform == "cpu" and primitive.name == "spsolve":  # SciPy's, by a call of Python
-            original(primitive, rule, "weft", *args, **options)
-        if platform is None and primitive.name == "buffer_callback":
-            original(primitive, buffers.lowering(rule), "weft", *args, **options)
+        make = made_of.get((platform, primitive.name))
+        if make:
+            original(primitive, make(rule), "weft", *args, **options)
 
     for kind, rules in (("cpu", mlir._platform_specific_lowerings["cpu"]), (None, mlir._lowerings)):
         for primitive, known in list(rules.items()):
-            if primitive.name in ("spsolve", "buffer_callback"):
+            if (kind, primitive.name) in made_of:
                 register_lowering(primitive, getattr(known, "rule", known), kind)
     mlir.register_lowering = public.register_lowering = register_lowering
 

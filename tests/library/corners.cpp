@@ -150,19 +150,19 @@ TEST_CASE("a rule of custom_jvp may call the function that it belongs to") {
 
 TEST_CASE("derivatives of activations and bounds at NaN, zeros, bounds and infinities") {
   const Array at = array({nan_, 0.f, -0.f, 6.f, 3.f, -3.f, inf, -inf, 1.f});
-  const auto slopes = [&](auto f, const Array& want) {
+  const auto derivatives_are = [&](auto f, const Array& want) {
     return gives([=](Array v) { return vmap(grad(f))(v); }, at, want) &&
            gives([=](Array v) { return std::get<1>(jvp(f, std::tuple{v}, std::tuple{ones_like(v)})); }, at, want);
   };
   const Array sixth = Array(1.f / 6) * ones({}), zero = zeros({});
-  CHECK(slopes([](Array x) { return nn::relu(x); }, array({0.f, 0.f, 0.f, 1.f, 1.f, 0.f, 1.f, 0.f, 1.f})));
-  CHECK(slopes([](Array x) { return nn::relu6(x); }, array({0.f, 0.f, 0.f, 0.f, 1.f, 0.f, 0.f, 0.f, 1.f})));
-  CHECK(slopes([](Array x) { return nn::hard_sigmoid(x); }, stack({zero, sixth, sixth, zero, zero, zero, zero, zero, sixth})));
-  CHECK(slopes([](Array x) { return nn::hard_tanh(x); }, array({1.f, 1.f, 1.f, 0.f, 0.f, 0.f, 0.f, 0.f, 1.f})));
-  CHECK(slopes([](Array x) { return nn::leaky_relu(x); }, array({.01f, 1.f, 1.f, 1.f, 1.f, .01f, 1.f, .01f, 1.f})));
-  CHECK(slopes([](Array x) { return maximum(x, 0.f); }, array({0.f, .5f, .5f, 1.f, 1.f, 0.f, 1.f, 0.f, 1.f})));
-  CHECK(slopes([](Array x) { return clip(x, -1.f, 1.f); }, array({0.f, 1.f, 1.f, 0.f, 0.f, 0.f, 0.f, 0.f, .5f})));
-  CHECK(slopes([](Array x) { return weft::abs(x); }, array({-1.f, 1.f, 1.f, 1.f, 1.f, -1.f, 1.f, -1.f, 1.f})));
+  CHECK(derivatives_are([](Array x) { return nn::relu(x); }, array({0.f, 0.f, 0.f, 1.f, 1.f, 0.f, 1.f, 0.f, 1.f})));
+  CHECK(derivatives_are([](Array x) { return nn::relu6(x); }, array({0.f, 0.f, 0.f, 0.f, 1.f, 0.f, 0.f, 0.f, 1.f})));
+  CHECK(derivatives_are([](Array x) { return nn::hard_sigmoid(x); }, stack({zero, sixth, sixth, zero, zero, zero, zero, zero, sixth})));
+  CHECK(derivatives_are([](Array x) { return nn::hard_tanh(x); }, array({1.f, 1.f, 1.f, 0.f, 0.f, 0.f, 0.f, 0.f, 1.f})));
+  CHECK(derivatives_are([](Array x) { return nn::leaky_relu(x); }, array({.01f, 1.f, 1.f, 1.f, 1.f, .01f, 1.f, .01f, 1.f})));
+  CHECK(derivatives_are([](Array x) { return maximum(x, 0.f); }, array({0.f, .5f, .5f, 1.f, 1.f, 0.f, 1.f, 0.f, 1.f})));
+  CHECK(derivatives_are([](Array x) { return clip(x, -1.f, 1.f); }, array({0.f, 1.f, 1.f, 0.f, 0.f, 0.f, 0.f, 0.f, .5f})));
+  CHECK(derivatives_are([](Array x) { return weft::abs(x); }, array({-1.f, 1.f, 1.f, 1.f, 1.f, -1.f, 1.f, -1.f, 1.f})));
   CHECK(std::isnan(nn::relu(nan_).item<float>()));
 }
 

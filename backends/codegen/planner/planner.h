@@ -42,6 +42,10 @@ struct Root {
   static constexpr int kWindows = -1;
   std::vector<Dim> parallel;
   std::vector<std::int64_t> reduce;
+  /// Whether it computes each element by itself, so that its parallel loops may be split and run in any order.
+  bool is_by_element() const {
+    return (kind == Kind::map || kind == Kind::reduce || kind == Kind::matmul) && stage == Stage::whole && !by_rows;
+  }
 
   // The reads and the cost of its expression, found by building it once by itself. Loops are numbered: parallel, then reducing ones.
   struct Read {

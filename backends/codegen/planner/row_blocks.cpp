@@ -1,5 +1,6 @@
-// Matmuls that share a kernel with what reduces their rows: takes a group whose last outer loop runs over single rows, gives one whose
-// outer loop runs over blocks of rows, so that each vector of the right operand that is loaded serves all rows of a block.
+// Matmuls, and other reductions that share an operand between rows, in one kernel with what reduces these rows: takes a group whose last
+// outer loop runs over single rows, gives one whose outer loop runs over blocks of rows, so that each vector of the right operand that is
+// loaded serves all rows of a block.
 #include <algorithm>
 #include <cstdlib>
 
@@ -13,10 +14,12 @@ constexpr std::int64_t kFewest = 4, kMost = 16;
 constexpr std::int64_t kTile = 4;          // rows that share a vector in registers
 constexpr double kReread = 4 << 10;        // bytes of a right operand that fit beside a row's other values in registers and cache
 constexpr double kBlockBytes = 128 << 10;  // what the values of a block may take up
+constexpr double kLight = 4;               // cycles of a step, up to which loads are a good part of it
+constexpr double kSteps = 4;               // of a reduction, from which on its sums are kept in tiles
 constexpr int kShortRow = 4;               // vectors
 constexpr double kOuterPoints = 16;        // blocks that are left to divide among threads
 
-/// Bytes of the largest operand that a matmul reads whole at each outer point though it would serve the next one too: it does not depend
+/// Bytes of the largest operand that a reduction reads whole at each outer point though it would serve the next one too: it does not depend
 /// on the last outer loop, and its vectors run along the last of the loops that are no outer ones.
 double bytes_read_again(const Root& r, const std::vector<Aval>& avals, const std::vector<int>& outer) {
   std::uint64_t outer_dims = 0;
@@ -48,16 +51,17 @@ void KernelPlanner::block_rows(Group& g) {
   double row_bytes = 0, longest = 0;
   for (std::size_t i = 0; i < g.roots.size(); ++i) {
     const Root& r = roots_[static_cast<std::size_t>(g.roots[i])];
-    const bool is_plain = r.kind == Root::Kind::map || r.kind == Root::Kind::reduce || r.kind == Root::Kind::matmul;
-    if (!is_plain || r.stage != Root::Stage::whole || r.by_rows) return;
+    if (!r.is_by_element()) return;
     double inner = avals_[r.var].dtype.itemsize();
     for (std::size_t k = 0; k < r.parallel.size(); ++k)
       if (std::find(g.outer[i].begin(), g.outer[i].end(), static_cast<int>(k)) == g.outer[i].end())
         inner *= static_cast<double>(r.parallel[k].size);
     row_bytes += inner;
-    if (r.kind == Root::Kind::reduce)
-      longest = std::max(longest, avals_[r.var].dtype.itemsize() * r.points() / std::max(1., static_cast<double>(avals_[r.var].size())));
-    reads_again |= r.kind == Root::Kind::matmul && bytes_read_again(r, avals_, g.outer[i]) > kReread;
+    if (r.reduce.empty()) continue;
+    const double again = bytes_read_again(r, avals_, g.outer[i]);
+    const double steps = r.points() / std::max(1., static_cast<double>(avals_[r.var].size()));
+    reads_again |= again > kReread && r.cycles_per_point <= kLight && steps >= kSteps && inner >= target_.vector_bytes / 2;
+    if (again == 0) longest = std::max(longest, avals_[r.var].dtype.itemsize() * steps);
   }
   // Schedules take several rows at a time where these have few vectors.
   if (!reads_again || (longest > 0 && longest <= kShortRow * target_.vector_bytes)) return;
@@ -86,6 +90,7 @@ void KernelPlanner::block_rows(Group& g) {
     build_alone(r);
     if (r.parallel != loops || is_root_ != before) {
       is_root_ = before;
+      cut_.clear();
       return;
     }
     blocked.push_back(std::move(r));

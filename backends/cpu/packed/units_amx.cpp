@@ -31,51 +31,22 @@ struct alignas(64) TileShapes {
 };
 
 // Numbers of registers must be literals: sums in 0 to 3, row by row, the left operand in 4 and 5, the right one in 6 and 7.
-struct BfloatPairs {
-  template <int rows, int columns>
-  static void multiply_add() {
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (columns > 1) _tile_dpbf16ps(1, 4, 7);
-    if constexpr (rows > 1) _tile_dpbf16ps(2, 5, 6);
-    if constexpr (rows > 1 && columns > 1) _tile_dpbf16ps(3, 5, 7);
-  }
-};
-struct SignedQuads {
-  template <int rows, int columns>
-  static void multiply_add() {
-    _tile_dpbssd(0, 4, 6);
-    if constexpr (columns > 1) _tile_dpbssd(1, 4, 7);
-    if constexpr (rows > 1) _tile_dpbssd(2, 5, 6);
-    if constexpr (rows > 1 && columns > 1) _tile_dpbssd(3, 5, 7);
-  }
-};
-struct UnsignedQuads {
-  template <int rows, int columns>
-  static void multiply_add() {
-    _tile_dpbuud(0, 4, 6);
-    if constexpr (columns > 1) _tile_dpbuud(1, 4, 7);
-    if constexpr (rows > 1) _tile_dpbuud(2, 5, 6);
-    if constexpr (rows > 1 && columns > 1) _tile_dpbuud(3, 5, 7);
-  }
-};
-struct SignedByUnsigned {
-  template <int rows, int columns>
-  static void multiply_add() {
-    _tile_dpbsud(0, 4, 6);
-    if constexpr (columns > 1) _tile_dpbsud(1, 4, 7);
-    if constexpr (rows > 1) _tile_dpbsud(2, 5, 6);
-    if constexpr (rows > 1 && columns > 1) _tile_dpbsud(3, 5, 7);
-  }
-};
-struct UnsignedBySigned {
-  template <int rows, int columns>
-  static void multiply_add() {
-    _tile_dpbusd(0, 4, 6);
-    if constexpr (columns > 1) _tile_dpbusd(1, 4, 7);
-    if constexpr (rows > 1) _tile_dpbusd(2, 5, 6);
-    if constexpr (rows > 1 && columns > 1) _tile_dpbusd(3, 5, 7);
-  }
-};
+#define WEFT_TILE_PRODUCTS(Name, instruction)                      \
+  struct Name {                                                    \
+    template <int rows, int columns>                               \
+    static void multiply_add() {                                   \
+      instruction(0, 4, 6);                                        \
+      if constexpr (columns > 1) instruction(1, 4, 7);             \
+      if constexpr (rows > 1) instruction(2, 5, 6);                \
+      if constexpr (rows > 1 && columns > 1) instruction(3, 5, 7); \
+    }                                                              \
+  };
+WEFT_TILE_PRODUCTS(BfloatPairs, _tile_dpbf16ps)
+WEFT_TILE_PRODUCTS(SignedQuads, _tile_dpbssd)
+WEFT_TILE_PRODUCTS(UnsignedQuads, _tile_dpbuud)
+WEFT_TILE_PRODUCTS(SignedByUnsigned, _tile_dpbsud)
+WEFT_TILE_PRODUCTS(UnsignedBySigned, _tile_dpbusd)
+#undef WEFT_TILE_PRODUCTS
 
 /// The steps of k from `first` on: `blocks` of `words` each, 16 at most.
 template <class U, int M, int N>
