@@ -26,11 +26,11 @@ class LocalHost final : public Host {
  public:
   std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
                              SourceLoc loc) override {
-    const StandardFloats floats;
+    const StandardFloats floats(flush_subnormals());
     return execute_eagerly(op, params, inputs, out_avals, loc);
   }
   std::optional<std::vector<Array>> execute_program(const Jaxpr& j, std::span<const Array> inputs) override {
-    const StandardFloats floats;
+    const StandardFloats floats(flush_subnormals());
     return execute_program_eagerly(j, inputs);
   }
   Ref<Buffer> allocate(std::size_t bytes) override {

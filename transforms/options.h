@@ -17,10 +17,29 @@ struct VmapOptions {
   std::optional<Int> axis_size = {};  ///< needed only where no argument is mapped
   std::string spmd_axis_name = {};    ///< the mesh axis over which a shard_map inside shards the mapped axis
 };
+namespace detail {
+/// A field that JAX's function has and weft's doesn't need, for the sentence that says what to write instead.
+struct NoArgnums {
+  constexpr NoArgnums() = default;
+  template <class... T>
+  NoArgnums(T...) {
+    static_assert(sizeof...(T) == 0, "weft: the numbers of arguments are template arguments: grad<1>(f), grad<0, 2>(f)");
+  }
+};
+struct NoHasAux {
+  constexpr NoHasAux() = default;
+  template <class T>
+  NoHasAux(T) {
+    static_assert(!sizeof(T), "weft: has_aux is an argument of its own: grad(f, has_aux), value_and_grad(f, has_aux)");
+  }
+};
+}  // namespace detail
 /// Options of grad and value_and_grad (jax.grad).
 struct GradOptions {
-  bool holomorphic = false;  ///< the function is complex and holomorphic: the result is its complex derivative
-  bool allow_int = false;    ///< integer leaves get a gradient of zeros of dtype bool instead of an error
+  detail::NoArgnums argnums = {};  ///< template arguments instead: `grad<0, 2>(f)`
+  detail::NoHasAux has_aux = {};   ///< an argument instead: `grad(f, has_aux)`
+  bool holomorphic = false;        ///< the function is complex and holomorphic: the result is its complex derivative
+  bool allow_int = false;          ///< integer leaves get a gradient of zeros of dtype bool instead of an error
 };
 
 }  // namespace weft

@@ -61,7 +61,7 @@ class InterpExecutable final : public Executable {
  public:
   explicit InterpExecutable(const Jaxpr& j) : jaxpr_(j) {}
   std::vector<Array> call(std::span<const Array> inputs, int device) override {
-    const StandardFloats floats;
+    const StandardFloats floats(flush_subnormals());
     return interpret(jaxpr_, inputs, device);
   }
   std::string as_text(std::string_view form) const override {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/core/array/aval.h"
+#include "weft/core/array/axis.h"
 #include "weft/core/array/index.h"
 #include "weft/core/array/scalar.h"
 #include "weft/core/base/ref.h"
@@ -19,6 +20,7 @@ class AtIndex;
 class Device;
 class Sharding;
 struct Shard;
+struct ReduceOptions;
 
 namespace detail {
 /// What an Array points to. The four kinds are derived classes in core/array/array_impl.h.
@@ -75,8 +77,8 @@ class Array {
   DType dtype() const { return aval().dtype; }
   int ndim() const { return aval().ndim(); }
   std::int64_t size() const { return aval().size(); }
-  /// The one element, converted. Throws ShapeError if there are more, ConcretizationError if it is traced.
-  template <Scalar T>
+  /// The one element, converted, without a type to double. Throws ShapeError if there are more, ConcretizationError if it is traced.
+  template <Scalar T = double>
   T item(SourceLoc loc = SourceLoc::here()) const {
     check_one_element(loc);
     T value{};
@@ -106,6 +108,11 @@ class Array {
   /// The value of a concrete scalar as a condition. Under grad, jvp and vjp of concrete inputs it is computed on demand; under jit, vmap,
   /// scan, ... it throws ConcretizationError.
   explicit operator bool() const;
+  /// The one element, converted, as item: `double(x)`.
+  template <Scalar T>
+  explicit operator T() const {
+    return item<T>();
+  }
 
   Sharding sharding() const;
   std::vector<Device> devices() const;
@@ -116,8 +123,50 @@ class Array {
   Array operator()(Index a, Index b = Index::absent(), Index c = Index::absent(), Index d = Index::absent(), Index e = Index::absent(),
                    Index f = Index::absent()) const;
   Array operator[](Index i) const;
+  /// The same as x(...): `x[{slice(), newaxis}]`, and from C++23 on `x[slice(), newaxis]`.
+  Array operator[](std::initializer_list<Index> index) const;
+  template <detail::WholeNumber T>
+  Array operator[](std::initializer_list<T>) const {
+    static_assert(!sizeof(T),
+                  "weft: x({0, 1}) might mean an element or two rows: write x(0, 1) for the element, x(array({0, 1})) for the rows");
+    return *this;
+  }
+#ifdef __cpp_multidimensional_subscript
+  template <class... More>
+  Array operator[](Index a, Index b, More&&... more) const {
+    return (*this)(a, b, std::forward<More>(more)...);
+  }
+#endif
   AtIndex at(Index a, Index b = Index::absent(), Index c = Index::absent(), Index d = Index::absent(), Index e = Index::absent(),
              Index f = Index::absent()) const;
+
+  // The functions of these names as methods, which stand well at the end of an expression.
+  // clang-format off
+#define WEFT_REDUCTION(name) Array name(Axis axis = none, SourceLoc loc = SourceLoc::here()) const; \
+  Array name(Axis axis, const ReduceOptions&, SourceLoc loc = SourceLoc::here()) const
+#define WEFT_METHOD(name) Array name(SourceLoc loc = SourceLoc::here()) const
+  WEFT_REDUCTION(sum); WEFT_REDUCTION(prod); WEFT_REDUCTION(mean); WEFT_REDUCTION(var); WEFT_REDUCTION(std); WEFT_REDUCTION(max);
+  WEFT_REDUCTION(min); WEFT_REDUCTION(argmax); WEFT_REDUCTION(argmin); WEFT_REDUCTION(any); WEFT_REDUCTION(all);
+  WEFT_METHOD(T); WEFT_METHOD(mT); WEFT_METHOD(ravel); WEFT_METHOD(flatten); WEFT_METHOD(real); WEFT_METHOD(imag); WEFT_METHOD(conj);
+#undef WEFT_REDUCTION
+#undef WEFT_METHOD
+  // clang-format on
+  Array astype(DType dtype, SourceLoc loc = SourceLoc::here()) const;
+  Array reshape(Shape shape, SourceLoc loc = SourceLoc::here()) const;
+  template <std::convertible_to<Int>... Sizes>
+  Array reshape(Int a, Int b, Sizes... more) const {
+    return reshape(Shape(a, b, more...));
+  }
+  Array transpose(Axis permutation = none, SourceLoc loc = SourceLoc::here()) const;
+  Array swapaxes(AxisNumber a, AxisNumber b, SourceLoc loc = SourceLoc::here()) const;
+  Array squeeze(Axis axis = none, SourceLoc loc = SourceLoc::here()) const;
+  Array cumsum(SourceLoc loc = SourceLoc::here()) const;
+  Array cumsum(AxisNumber axis, SourceLoc loc = SourceLoc::here()) const;
+  Array sort(AxisNumber axis = -1, SourceLoc loc = SourceLoc::here()) const;
+  Array argsort(AxisNumber axis = -1, SourceLoc loc = SourceLoc::here()) const;
+  Array dot(Arg other) const;
+  Array matmul(Arg other) const;
+  Array clip(Arg lo, Arg hi) const;
 
   friend Array operator+(Arg a, Arg b);
   friend Array operator-(Arg a, Arg b);
@@ -208,5 +257,10 @@ class Text {
   std::string text_;
   SourceLoc loc_;
 };
+
+// Programs that were written for JAX name its modules: `jnp::sin(x)`, `lax::scan(...)`, `jax::random::key(0)`.
+namespace jax = ::weft;
+namespace jnp = ::weft;
+namespace lax = ::weft;
 
 }  // namespace weft

@@ -59,10 +59,8 @@ template <class R>
 auto first_number(const R& r) {
   if constexpr (NumberRange<R>)
     return std::remove_cvref_t<decltype(*std::data(r))>{};
-  else if constexpr (StridedView<R>)
-    return std::remove_cvref_t<decltype(*r.data_handle())>{};
   else if constexpr (StridedSource<R>)
-    return std::remove_cvref_t<decltype(*r.data())>{};
+    return std::remove_cvref_t<decltype(*first_element(r))>{};
   else
     return first_number(*std::data(r));
 }

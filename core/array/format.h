@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -24,8 +25,8 @@ std::string formatted(const Array& x, std::string_view format);
 
 /// `fmt::format("{}", x)`: as NumPy prints the array. With a format (`{:.3f}`) each element is printed by it; a format that it
 /// can't be printed by throws fmt's format_error.
-template <>
-struct fmt::formatter<weft::Array, char, void> {
+template <std::derived_from<weft::Array> T>
+struct fmt::formatter<T, char, void> {
   template <class Context>
   constexpr auto parse(Context& ctx) {
     auto end = ctx.begin();

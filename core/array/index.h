@@ -51,6 +51,18 @@ inline Slice slice(Slice::Bound stop) { return Slice(none, stop, none); }
 /// `start:stop` or `start:stop:step`
 inline Slice slice(Slice::Bound start, Slice::Bound stop, Slice::Bound step = none) { return Slice(start, stop, step); }
 
+namespace detail {
+template <class T>
+concept IndexEntry = std::is_same_v<T, Slice> || std::is_same_v<T, None> || std::is_same_v<T, Ellipsis>;
+}  // namespace detail
+/// For `x[slice(), 0]`, which would be x[0]: up to C++20, what stands between the brackets is one expression.
+template <class A, class B>
+  requires(detail::IndexEntry<A> || detail::IndexEntry<B>)
+Slice operator,(const A&, const B&) {
+  static_assert(!sizeof(A), "weft: x[a, b] is x[b] up to C++20: write x(a, b), or x[{a, b}]");
+  return slice();
+}
+
 /// One entry of an index: a position, a slice, newaxis, ellipsis, or an array of positions (int) or a mask (bool).
 class Index {
  public:

@@ -67,41 +67,20 @@ class Int {
   // The conversions to several types would make the built-in operators ambiguous.
   constexpr std::int64_t operator-() const { return -value_; }
   constexpr std::int64_t operator+() const { return value_; }
-  template <class A, class B>
-    requires detail::WithInt<A, B>
-  friend constexpr auto operator+(A a, B b) {
-    return detail::beside<B>(a) + detail::beside<A>(b);
+#define WEFT_INT_OPERATOR(op)                            \
+  template <class A, class B>                            \
+    requires detail::WithInt<A, B>                       \
+  friend constexpr auto operator op(A a, B b) {          \
+    return detail::beside<B>(a) op detail::beside<A>(b); \
   }
-  template <class A, class B>
-    requires detail::WithInt<A, B>
-  friend constexpr auto operator-(A a, B b) {
-    return detail::beside<B>(a) - detail::beside<A>(b);
-  }
-  template <class A, class B>
-    requires detail::WithInt<A, B>
-  friend constexpr auto operator*(A a, B b) {
-    return detail::beside<B>(a) * detail::beside<A>(b);
-  }
-  template <class A, class B>
-    requires detail::WithInt<A, B>
-  friend constexpr auto operator/(A a, B b) {
-    return detail::beside<B>(a) / detail::beside<A>(b);
-  }
-  template <class A, class B>
-    requires detail::WithInt<A, B>
-  friend constexpr auto operator%(A a, B b) {
-    return detail::beside<B>(a) % detail::beside<A>(b);
-  }
-  template <class A, class B>
-    requires detail::WithInt<A, B>
-  friend constexpr bool operator==(A a, B b) {
-    return detail::beside<B>(a) == detail::beside<A>(b);
-  }
-  template <class A, class B>
-    requires detail::WithInt<A, B>
-  friend constexpr auto operator<=>(A a, B b) {
-    return detail::beside<B>(a) <=> detail::beside<A>(b);
-  }
+  WEFT_INT_OPERATOR(+)
+  WEFT_INT_OPERATOR(-)
+  WEFT_INT_OPERATOR(*)
+  WEFT_INT_OPERATOR(/)
+  WEFT_INT_OPERATOR(%)
+  WEFT_INT_OPERATOR(==)
+  WEFT_INT_OPERATOR(<=>)
+#undef WEFT_INT_OPERATOR
 
  private:
   std::int64_t value_;

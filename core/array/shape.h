@@ -40,6 +40,8 @@ class Shape {
   template <detail::WholeNumber T>
   Shape(T n, SourceLoc loc = SourceLoc::here()) : Shape(Int(n, loc)) {}
   Shape(Int n) : size_(1), inline_{n} {}
+  template <detail::WholeNumber T, std::size_t N>
+  explicit Shape(const T (&dims)[N], SourceLoc loc = SourceLoc::here()) : Shape(detail::whole_numbers(dims, loc)) {}
   Shape(const std::vector<int>& dims);
   Shape(const std::vector<std::int64_t>& dims);
   /// From a vector, an array or a span of integers of any type.

@@ -78,6 +78,14 @@ constexpr int rank_of() {
     return is_vector<M>() ? 1 : 2;
 }
 
+/// The address of the first element.
+template <StridedSource M>
+const auto* first_element(const M& m) {
+  if constexpr (StridedView<M>)
+    return m.data_handle();
+  else
+    return m.data();
+}
 /// Elements at equal distances in memory along each axis.
 struct StridedElements {
   const void* first = nullptr;
@@ -93,10 +101,8 @@ struct StridedElements {
 };
 template <StridedSource M>
 StridedElements elements_of(const M& m) {
-  StridedElements e;
+  StridedElements e{.first = first_element(m), .dtype = storage_dtype<std::remove_cvref_t<decltype(*first_element(m))>>()};
   if constexpr (StridedView<M>) {
-    e.first = static_cast<const void*>(m.data_handle());
-    e.dtype = storage_dtype<std::remove_cvref_t<decltype(*m.data_handle())>>();
     if constexpr (requires { static_cast<bool>(m.is_strided()); }) e.regular = static_cast<bool>(m.is_strided());
     if constexpr (M::rank() > 0)
       for (int d = 0; d < rank_of<M>() && e.regular; ++d) {
@@ -104,8 +110,6 @@ StridedElements elements_of(const M& m) {
         e.add_axis(static_cast<std::int64_t>(m.extent(axis)), static_cast<std::int64_t>(m.stride(axis)));
       }
   } else if constexpr (DenseTensor<M>) {
-    e.first = static_cast<const void*>(m.data());
-    e.dtype = storage_dtype<std::remove_cvref_t<decltype(*m.data())>>();
     constexpr int rank = static_cast<int>(M::NumDimensions);
     constexpr bool rows = static_cast<int>(M::Layout) == 1;
     for (int d = 0; d < rank; ++d) {
@@ -115,8 +119,6 @@ StridedElements elements_of(const M& m) {
       e.add_axis(static_cast<std::int64_t>(m.dimension(static_cast<std::size_t>(d))), stride);
     }
   } else {
-    e.first = static_cast<const void*>(m.data());
-    e.dtype = storage_dtype<std::remove_cvref_t<decltype(*m.data())>>();
     std::int64_t row = 0, column = 0;
     if constexpr (requires { m.rowStride(), m.colStride(); })
       row = static_cast<std::int64_t>(m.rowStride()), column = static_cast<std::int64_t>(m.colStride());

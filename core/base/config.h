@@ -3,7 +3,7 @@
 namespace weft {
 
 /// Settings of the process.
-struct Config {
+struct ProcessConfig {
   /// The number of CPU devices, which share the host's processor. Read at the first use of any device; WEFT_NUM_CPU_DEVICES is the default.
   int num_cpu_devices = 1;
   /// Whether the operation that makes the first NaN or infinity out of finite numbers throws Error, which names it and its line; also
@@ -27,8 +27,12 @@ struct Config {
   /// The number of programs of one function that differ only in static values, after which jit warns on stderr, once, with the argument,
   /// its values, the user's line and the remedy. 0: the value of WEFT_WARN_AFTER_RECOMPILES, or 16; a negative number: never.
   int warn_after_recompiles = 0;
+  /// Whether subnormal numbers (below 1.2e-38 in float32, 2.2e-308 in float64) count as zeros in what the CPU computes, as they do in XLA.
+  /// Processors compute with them up to a hundred times more slowly, which decaying sums and powers meet. WEFT_FLUSH_SUBNORMALS=1 has the
+  /// same effect.
+  bool flush_subnormals = false;
 };
 /// The settings of this process: one object, also for libraries that are compiled with -fvisibility=hidden.
-[[gnu::visibility("default")]] inline Config config;
+[[gnu::visibility("default")]] inline ProcessConfig config;
 
 }  // namespace weft

@@ -38,6 +38,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {.name = "WEFT_CUDA_TUNE", .kind = flag},
     {.name = "WEFT_CUDA_WINDOW_BYTES", .kind = number, .low = 1, .high = 1'000'000'000'000'000'000},
     {.name = "WEFT_DRY_RUN"},
+    {.name = "WEFT_FLUSH_SUBNORMALS", .kind = flag},
     {.name = "WEFT_HEARTBEAT_TIMEOUT", .kind = number, .low = 0, .high = kTime},
     {.name = "WEFT_IMPLICIT_RESHARD", .kind = flag},
     {.name = "WEFT_JIT_CACHE_SIZE", .kind = integer, .low = 1, .high = std::int64_t{1} << 40},

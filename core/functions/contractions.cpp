@@ -179,6 +179,13 @@ Array tensordot(Arg a, Arg b, std::array<std::vector<int>, 2> axes) {
   }
   return detail::contract_dims("tensordot", a, b, std::move(axes));
 }
+Array tensordot(Arg a, Arg b, std::initializer_list<std::initializer_list<int>> axes) {
+  if (axes.size() != 2)
+    throw AxisError(fmt::format("tensordot: the axes are two lists, of {} and of {}, not {}", detail::to_string(a.aval()),
+                                detail::to_string(b.aval()), axes.size()),
+                    detail::effective_loc(a.where()));
+  return tensordot(std::move(a), std::move(b), std::array<std::vector<int>, 2>{*axes.begin(), *(axes.begin() + 1)});
+}
 
 Array dot_general(Arg a, Arg b, DotDimensionNumbers dimension_numbers, DotOptions options) {
   LocScope scope(a.where());

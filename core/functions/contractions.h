@@ -22,6 +22,8 @@ Array vdot(Arg a, Arg b);
 Array tensordot(Arg a, Arg b, Int axes = 2);
 /// The sum of products over the named dimensions of a, axes[0], and of b, axes[1].
 Array tensordot(Arg a, Arg b, std::array<std::vector<int>, 2> axes);
+/// The same for a list of two lists: `tensordot(a, b, {{1, 2}, {0, 1}})`.
+Array tensordot(Arg a, Arg b, std::initializer_list<std::initializer_list<int>> axes);
 
 namespace detail {
 Array einsum_of(const Text& equation, const std::vector<Arg>& operands);

@@ -78,6 +78,10 @@ Array max_pool(Arg x, Shape window, PoolOptions options = {});
 Array min_pool(Arg x, Shape window, PoolOptions options = {});
 /// The mean over windows, as max_pool; padding counts as zeros.
 Array avg_pool(Arg x, Shape window, PoolOptions options = {});
+/// The same with strides and padding one after the other: `max_pool(x, {2, 2}, {2, 2})`.
+Array max_pool(Arg x, Shape window, Shape strides, Padding padding = "VALID");
+Array min_pool(Arg x, Shape window, Shape strides, Padding padding = "VALID");
+Array avg_pool(Arg x, Shape window, Shape strides, Padding padding = "VALID");
 
 /// Options of reduce_window.
 struct ReduceWindowOptions {

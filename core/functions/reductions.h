@@ -42,6 +42,8 @@ inline Array var(Arg x, ReduceOptions options) { return var(std::move(x), none, 
 Array std_(Arg x, Axis axis, ReduceOptions options = {});
 inline Array std_(Arg x) { return std_(std::move(x), none); }
 inline Array std_(Arg x, ReduceOptions options) { return std_(std::move(x), none, std::move(options)); }
+/// The same, by NumPy's name: `weft::std(x)` and `jnp::std(x)`. (Beside `using namespace weft`, `std` alone is ambiguous.)
+inline Array std(Arg x, Axis axis = none, ReduceOptions options = {}) { return std_(std::move(x), std::move(axis), std::move(options)); }
 /// The maximum. Its gradient is shared equally by ties. Of no elements: a ShapeError, unless there is an `initial` one.
 Array max(Arg x, Axis axis, ReduceOptions options = {});
 inline Array max(Arg x) { return max(std::move(x), none); }

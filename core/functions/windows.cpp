@@ -195,5 +195,14 @@ Array avg_pool(Arg x, Shape window, PoolOptions options) {
   return detail::reduce_window_sum(v, detail::pool_params("avg_pool", x, window, options), x.where()) /
          static_cast<double>(window.num_elements());
 }
+Array max_pool(Arg x, Shape window, Shape strides, Padding padding) {
+  return max_pool(std::move(x), std::move(window), {.strides = std::move(strides), .padding = std::move(padding)});
+}
+Array min_pool(Arg x, Shape window, Shape strides, Padding padding) {
+  return min_pool(std::move(x), std::move(window), {.strides = std::move(strides), .padding = std::move(padding)});
+}
+Array avg_pool(Arg x, Shape window, Shape strides, Padding padding) {
+  return avg_pool(std::move(x), std::move(window), {.strides = std::move(strides), .padding = std::move(padding)});
+}
 
 }  // namespace weft

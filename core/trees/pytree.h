@@ -197,7 +197,9 @@ decltype(auto) as_copy(const T& t) {
 /// The value that a callable is given for t: numbers are converted to arrays.
 template <class T>
 traced_t<T> to_traced(const T& t) {
-  if constexpr (std::is_same_v<traced_t<T>, value_t<T>>)
+  if constexpr (std::is_same_v<value_t<T>, Array>)
+    return t;
+  else if constexpr (std::is_same_v<traced_t<T>, value_t<T>>)
     return as_copy(t);
   else if constexpr (Scalar<T> || std::is_same_v<T, ShapeDtypeStruct>)
     return t;

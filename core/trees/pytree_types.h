@@ -2,6 +2,10 @@
 #pragma once
 #include "weft/core/trees/pytree_kinds.h"
 
+namespace weft::random {
+class KeyPair;  // an Array
+}
+
 namespace weft::detail {
 
 // The classes of std that are rebuilt over other elements: map<M> is the class whose elements are M of these.
@@ -63,6 +67,10 @@ template <>
 struct TracedType<ShapeDtypeStruct> {
   using type = Array;
 };
+template <>
+struct TracedType<random::KeyPair> {
+  using type = Array;
+};
 template <class T>
   requires Container<T>::value
 struct TracedType<T> {
@@ -73,6 +81,8 @@ template <class T>
 struct ValueType {
   using type = std::decay_t<const T&>;
 };
+template <>
+struct ValueType<random::KeyPair> : TracedType<random::KeyPair> {};
 template <>
 struct ValueType<void> {
   using type = None;  // a function that returns nothing returns the empty tree

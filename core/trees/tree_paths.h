@@ -34,4 +34,14 @@ detail::traced_t<Init> reduce(F f, const T& t, const Init& init) {
   return out;
 }
 
+/// f(f(leaf 0, leaf 1), leaf 2), ... of a tree that has leaves.
+template <class F = BinaryFunction, class T>
+Array reduce(F f, const T& t, SourceLoc loc = SourceLoc::here()) {
+  const std::vector<Array> all = leaves(t);
+  if (all.empty()) detail::throw_leaf_count(1, 0, loc);
+  Array out = all[0];
+  for (std::size_t i = 1; i < all.size(); ++i) out = f(std::move(out), all[i]);
+  return out;
+}
+
 }  // namespace weft::tree

@@ -245,11 +245,11 @@ Array diagflat(Arg x, Int k) {
   LocScope scope(x.where());
   return diag(ravel(x), k);
 }
-std::vector<Array> tril_indices_from(Arg x, Int k) {
+std::array<Array, 2> tril_indices_from(Arg x, Int k) {
   const Shape s = matrix("tril_indices_from", x).shape();
   return tril_indices(s[0], k, s[1], x.where());
 }
-std::vector<Array> triu_indices_from(Arg x, Int k) {
+std::array<Array, 2> triu_indices_from(Arg x, Int k) {
   const Shape s = matrix("triu_indices_from", x).shape();
   return triu_indices(s[0], k, s[1], x.where());
 }

@@ -55,7 +55,7 @@ Array flat_positions(const char* operation, const Arg& x, const NonzeroOptions& 
   return broadcast_to(fill, {size}).at(place).set(arange(n, dtype), {.mode = "drop"});
 }
 
-std::vector<Array> triangle(Int rows, std::optional<Int> columns, SourceLoc loc, const auto& inside) {
+std::array<Array, 2> triangle(Int rows, std::optional<Int> columns, SourceLoc loc, const auto& inside) {
   const std::int64_t n = rows, m = columns.value_or(rows);
   std::vector<std::int64_t> at[2];
   for (std::int64_t i = 0; i < n; ++i)
@@ -133,10 +133,10 @@ Array compress(Arg condition, Arg x, std::optional<AxisNumber> axis) {
   return take(x, flat_positions("compress", condition, {}, Array(0)), a, {.mode = "promise_in_bounds"});
 }
 
-std::vector<Array> tril_indices(Int n, Int k, std::optional<Int> m, SourceLoc loc) {
+std::array<Array, 2> tril_indices(Int n, Int k, std::optional<Int> m, SourceLoc loc) {
   return triangle(n, m, loc, [&](std::int64_t i, std::int64_t j) { return j - i <= k; });
 }
-std::vector<Array> triu_indices(Int n, Int k, std::optional<Int> m, SourceLoc loc) {
+std::array<Array, 2> triu_indices(Int n, Int k, std::optional<Int> m, SourceLoc loc) {
   return triangle(n, m, loc, [&](std::int64_t i, std::int64_t j) { return j - i >= k; });
 }
 std::vector<Array> diag_indices(Int n, Int ndim, SourceLoc loc) {

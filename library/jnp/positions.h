@@ -35,11 +35,11 @@ Array extract(Arg condition, Arg x);
 Array compress(Arg condition, Arg x, std::optional<AxisNumber> axis = {});
 
 /// The positions of a triangle of an n x m matrix: row and column of each of its elements.
-std::vector<Array> tril_indices(Int n, Int k = 0, std::optional<Int> m = {}, SourceLoc loc = SourceLoc::here());
-std::vector<Array> triu_indices(Int n, Int k = 0, std::optional<Int> m = {}, SourceLoc loc = SourceLoc::here());
+std::array<Array, 2> tril_indices(Int n, Int k = 0, std::optional<Int> m = {}, SourceLoc loc = SourceLoc::here());
+std::array<Array, 2> triu_indices(Int n, Int k = 0, std::optional<Int> m = {}, SourceLoc loc = SourceLoc::here());
 /// The same for the size of a matrix.
-std::vector<Array> tril_indices_from(Arg x, Int k = 0);
-std::vector<Array> triu_indices_from(Arg x, Int k = 0);
+std::array<Array, 2> tril_indices_from(Arg x, Int k = 0);
+std::array<Array, 2> triu_indices_from(Arg x, Int k = 0);
 /// The positions of the diagonal of an array whose dimensions are of one size.
 std::vector<Array> diag_indices_from(Arg x);
 /// 0, ..., n - 1 for each of ndim dimensions.
@@ -50,7 +50,7 @@ Array indices(Shape shape, DType dtype = int32, SourceLoc loc = SourceLoc::here(
 std::vector<Array> ix_(Args positions);
 /// Positions in a flattened array as one array for each dimension of the shape. What is out of bounds is moved inside.
 std::vector<Array> unravel_index(Arg positions, Shape shape);
-/// A list of N arrays as what can be taken apart: `auto [i, j] = elements<2>(triu_indices(n))`. Another number is a ShapeError.
+/// A list of N arrays as what can be taken apart: `auto [i, j] = elements<2>(diag_indices(n))`. Another number is a ShapeError.
 template <std::size_t N>
 std::array<Array, N> elements(const std::vector<Array>& list, SourceLoc loc = SourceLoc::here()) {
   detail::check_count(list.size(), N, loc);

@@ -3,11 +3,17 @@
 
 #include "weft/core/array/array.h"
 #include "weft/core/array/axis.h"
+#include "weft/core/functions/convolution.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
 
 namespace weft {
 
 /// Functions for neural networks, with jax.nn's formulas and derivatives.
 namespace nn {
+
+// Those that stand in jax.nn and flax.linen as well.
+using weft::avg_pool, weft::logsumexp, weft::max_pool, weft::min_pool, weft::tanh;
 
 // Activations, element by element.
 

@@ -186,6 +186,15 @@ std::vector<Array> meshgrid(Args xs, MeshgridOptions options) {
   return out;
 }
 
+std::pair<Array, Array> meshgrid(Arg x, Arg y, MeshgridOptions options) {
+  const std::vector<Array> grids = meshgrid({std::move(x), std::move(y)}, std::move(options));
+  return {grids[0], grids[1]};
+}
+std::tuple<Array, Array, Array> meshgrid(Arg x, Arg y, Arg z, MeshgridOptions options) {
+  const std::vector<Array> grids = meshgrid({std::move(x), std::move(y), std::move(z)}, std::move(options));
+  return {grids[0], grids[1], grids[2]};
+}
+
 Array vstack(Args xs, SourceLoc loc) {
   LocScope scope(loc);
   std::vector<Array> rows;

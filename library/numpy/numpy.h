@@ -1,6 +1,8 @@
 #pragma once
 #include <concepts>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "weft/core/array/array.h"
@@ -36,6 +38,9 @@ struct MeshgridOptions {
 };
 /// The coordinates of all points of a grid: one array for each vector, all of one shape.
 std::vector<Array> meshgrid(Args xs, MeshgridOptions options = {});
+/// Of two or three vectors: `auto [xx, yy] = meshgrid(x, y)`.
+std::pair<Array, Array> meshgrid(Arg x, Arg y, MeshgridOptions options = {});
+std::tuple<Array, Array, Array> meshgrid(Arg x, Arg y, Arg z, MeshgridOptions options = {});
 /// Joined along axis 0, vectors as rows.
 Array vstack(Args xs, SourceLoc loc = SourceLoc::here());
 /// Joined along axis 1, vectors and scalars along axis 0.

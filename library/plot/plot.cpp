@@ -274,6 +274,18 @@ Plot& Plot::horizontal(double y, RuleOptions o, SourceLoc loc) {
   add(std::move(m), o.color.empty() ? "currentColor" : o.color, loc);
   return *this;
 }
+Plot& Plot::title(std::string words) {
+  options_.title = std::move(words);
+  return *this;
+}
+Plot& Plot::x_label(std::string words) {
+  options_.x_label = std::move(words);
+  return *this;
+}
+Plot& Plot::y_label(std::string words) {
+  options_.y_label = std::move(words);
+  return *this;
+}
 Plot& Plot::vertical(double x, RuleOptions o, SourceLoc loc) {
   check_positive(o.width, "a line's width", loc);
   PlotMark m{.kind = PlotMark::Kind::vertical, .x = {x}, .label = o.label};

@@ -45,6 +45,11 @@ class Plot {
   Plot& horizontal(double y, RuleOptions options = {}, SourceLoc loc = SourceLoc::here());
   Plot& vertical(double x, RuleOptions options = {}, SourceLoc loc = SourceLoc::here());
 
+  /// The options of these names, set later: `p.title("training").x_label("step")`.
+  Plot& title(std::string words);
+  Plot& x_label(std::string words);
+  Plot& y_label(std::string words);
+
   /// The whole picture as an SVG document.
   std::string svg() const;
   /// Writes svg(). Throws IoError if the file can't be written.

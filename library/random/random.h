@@ -34,13 +34,27 @@ Array key(T seed, SourceLoc loc = SourceLoc::here()) {
 }
 /// The key of an integer that may be traced, or an array of keys.
 Array key(const Array& seed, SourceLoc loc = SourceLoc::here());
+/// key(seed), by JAX's older name.
+template <class T>
+Array PRNGKey(const T& seed, SourceLoc loc = SourceLoc::here()) {
+  return key(seed, loc);
+}
 /// The uint32 words of keys, along a new last axis of size 2.
 Array key_data(Arg key);
 /// Keys made of their words, which are uint32 along a last axis of size 2.
 Array wrap_key_data(Arg data);
 /// n new keys, or an array of them of any shape.
 Array split(Arg key, Shape n);
-inline Array split(Arg key) { return split(std::move(key), Shape(2)); }
+/// Two new keys: an array of them, which `auto [next, now] = split(key)` takes apart.
+class KeyPair : public Array {
+ public:
+  explicit KeyPair(Array keys) : Array(std::move(keys)) {}
+  template <std::size_t I>
+  Array get() const {
+    return (*this)[I];
+  }
+};
+inline KeyPair split(Arg key) { return KeyPair(split(std::move(key), Shape(2))); }
 /// The new keys one by one: `auto [next, now] = split<2>(key)`.
 template <std::size_t N>
 std::array<Array, N> split(Arg key) {
@@ -172,3 +186,10 @@ inline Array rademacher(Arg key) { return rademacher(std::move(key), {}); }
 
 }  // namespace random
 }  // namespace weft
+
+template <>
+struct std::tuple_size<weft::random::KeyPair> : std::integral_constant<std::size_t, 2> {};
+template <std::size_t I>
+struct std::tuple_element<I, weft::random::KeyPair> {
+  using type = weft::Array;
+};

@@ -21,7 +21,7 @@ thread_local int default_device_of_thread = -1;  // the first of this process
 
 int wanted_host_devices() {
   int n = config.num_cpu_devices;
-  if (n == Config{}.num_cpu_devices) n = static_cast<int>(detail::integer_in_environment("WEFT_NUM_CPU_DEVICES").value_or(n));
+  if (n == ProcessConfig{}.num_cpu_devices) n = static_cast<int>(detail::integer_in_environment("WEFT_NUM_CPU_DEVICES").value_or(n));
   if (n < 1 || n > 1024) throw DeviceError(fmt::format("config.num_cpu_devices is {}; it must be from 1 to 1024", n));
   return n;
 }

@@ -58,6 +58,7 @@ struct alignas(64) Slot {
   std::atomic<std::size_t> num_parts{0};  // of this loop
   void (*task)(void*, std::int64_t) = nullptr;
   void* context = nullptr;
+  bool flushing = false;  // subnormal numbers, as on the caller's thread
   std::atomic<bool> failed{false};
   std::exception_ptr error;
 
@@ -144,6 +145,7 @@ bool Pool::help(std::size_t thread) {
   bool helped = false;
   for (Slot& slot : slots_)
     if (slot.enter()) {
+      restore_standard_floats(slot.flushing);  // threads begin with what their maker had set
       slot.work(thread);
       slot.leave();
       helped = true;
@@ -153,7 +155,6 @@ bool Pool::help(std::size_t thread) {
 
 void Pool::serve(std::size_t thread) {
   in_task = true;
-  restore_standard_floats();  // threads begin with what their maker had set
   for (;;) {
     const std::uint32_t seen = epoch_.load(std::memory_order_acquire);
     if (help(thread)) continue;
@@ -175,7 +176,7 @@ void Pool::run(std::int64_t n, void (*task)(void*, std::int64_t), void* context)
     }
   if (!slot) return run_inline(n, task, context);
   slot->set(n);
-  slot->task = task, slot->context = context, slot->error = nullptr;
+  slot->task = task, slot->context = context, slot->error = nullptr, slot->flushing = has_standard_floats(true);
   slot->failed.store(false, std::memory_order_relaxed);
   slot->state.store(Slot::kOpen, std::memory_order_release);
   epoch_.fetch_add(1);
@@ -209,7 +210,7 @@ SerialScope::~SerialScope() { in_task = saved_; }
 
 void parallel_for(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
   if (n <= 0) return;
-  const StandardFloats floats;  // as the pool's threads have
+  const StandardFloats floats(has_standard_floats(true));  // as the pool's threads have
   if (n == 1 || in_task || num_threads() == 1 || process_has_ended()) return run_inline(n, task, context);
   SerialScope scope;
   pool().run(n, task, context);

@@ -71,7 +71,6 @@ class CollectiveThread {
 
   void serve() {
     own() = true;
-    restore_standard_floats();         // threads begin with what their maker had set
     prctl(PR_SET_TIMERSLACK, 1000UL);  // it sleeps for microseconds at a time
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -80,6 +79,7 @@ class CollectiveThread {
       queue_.pop_front();
       lock.unlock();
       try {
+        restore_standard_floats(flush_subnormals());  // threads begin with what their maker had set
         entry->work();
       } catch (...) {
         entry->error = std::current_exception();

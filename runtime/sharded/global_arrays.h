@@ -72,6 +72,9 @@ void sync_global_devices(const std::string& name, SourceLoc loc = SourceLoc::her
 /// Prints, as a table, which devices have which part of an array of one or two dimensions, and returns the text
 /// (jax.debug.visualize_array_sharding). Throws ShapeError for an array of more dimensions.
 std::string visualize_array_sharding(const Array& x, SourceLoc loc = SourceLoc::here());
+namespace debug {
+using weft::visualize_array_sharding;
+}
 /// The same as a picture, in the file's format: .svg.
 void save_array_sharding(const Array& x, const std::string& path, SourceLoc loc = SourceLoc::here());
 

@@ -178,7 +178,7 @@ DeviceBuffers SpmdProgram::on_each_local(const Ref<Buffer>& value) const {
 }
 
 std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc) {
-  const StandardFloats floats;
+  const StandardFloats floats(flush_subnormals());
   const MeshAxes& mesh = mesh_.axes();
   std::vector<DeviceBuffers> in;
   in.reserve(flat_.consts.size() + inputs.size());

@@ -54,6 +54,13 @@ bool has_word(const std::string& svg, const std::string& word) {
 
 }  // namespace
 
+TEST_CASE("plot: title and labels may be set later") {
+  Plot named({.title = "loss", .x_label = "step", .y_label = "nats"}), later;
+  named.line({1., 2.});
+  later.title("loss").x_label("step").y_label("nats").line({1., 2.});
+  CHECK(named.svg() == later.svg());
+}
+
 TEST_CASE("plots: a curve goes through its points, and its axes have round numbers") {
   Plot p({.title = "a <title> & more", .x_label = "x", .y_label = "y", .x_range = PlotRange{0, 10}, .y_range = PlotRange{-1, 1}});
   p.line({0, 5, 10}, {-1, 1, 0}, {.label = "up & down"});

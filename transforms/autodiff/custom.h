@@ -137,6 +137,9 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
     static_assert(PairLike<Returned>, "weft: fwd returns std::pair{output, residuals}");
     using Pair = decltype(as_pair(std::declval<Returned>()));
     static_assert(std::is_same_v<typename Pair::first_type, Out>, "weft: fwd returns std::pair{output, residuals}");
+    static_assert(
+        requires { bwd_->call(std::declval<typename Pair::second_type>(), std::declval<Out>()); },
+        "weft: bwd takes (residuals, cotangent); what it needs of a static argument, fwd returns among the residuals");
     using Ct = traced_t<decltype(bwd_->call(std::declval<typename Pair::second_type>(), std::declval<Out>()))>;
     static_assert(std::is_same_v<Ct, tangents_t<P>> || (std::is_convertible_v<Ct, tangents_t<P>> && requires { typename Ct::second_type; }),
                   "weft: bwd returns a std::tuple with one cotangent for each argument, none for a static one");

@@ -70,6 +70,10 @@ template <class F, std::same_as<int> I>
 void grad(F, I) {
   static_assert(!sizeof(F), "weft: the numbers of arguments are template arguments: grad<1>(f), grad<0, 2>(f)");
 }
+template <class F, std::same_as<int> I>
+void value_and_grad(F, I) {
+  static_assert(!sizeof(F), "weft: the numbers of arguments are template arguments: value_and_grad<1>(f), value_and_grad<0, 2>(f)");
+}
 /// The value and the gradient, a pair (jax.value_and_grad); with `has_aux`: {{loss, aux}, gradient}.
 template <int... N, class F = UnaryFunction>
 detail::Grad<F, true, false, N...> value_and_grad(F f, GradOptions options = {}) {

@@ -63,6 +63,11 @@ template <int... N, class F>
 detail::JacobianOf<F, false, true, N...> jacrev(F f, HasAux) {
   return detail::JacobianOf<F, false, true, N...>(std::move(f));
 }
+/// jacrev, by jax.jacobian's name.
+template <int... N, class F = UnaryFunction, class... Aux>
+auto jacobian(F f, Aux... aux) {
+  return jacrev<N...>(std::move(f), aux...);
+}
 /// The matrix of second derivatives, forward over reverse (jax.hessian).
 template <int... N, class F = UnaryFunction>
 detail::JacobianOf<detail::JacobianOf<F, false, false, N...>, true, false, N...> hessian(F f) {
@@ -72,5 +77,14 @@ template <int... N, class F>
 detail::JacobianOf<detail::JacobianOf<F, false, true, N...>, true, true, N...> hessian(F f, HasAux) {
   return jacfwd<N...>(jacrev<N...>(std::move(f), has_aux), has_aux);
 }
+#define WEFT_NUMBERS_OF_ARGUMENTS(name)                                                                                      \
+  template <class F, std::same_as<int> I>                                                                                    \
+  void name(F, I) {                                                                                                          \
+    static_assert(!sizeof(F), "weft: the numbers of arguments are template arguments: " #name "<1>(f), " #name "<0, 2>(f)"); \
+  }
+WEFT_NUMBERS_OF_ARGUMENTS(jacfwd)
+WEFT_NUMBERS_OF_ARGUMENTS(jacrev)
+WEFT_NUMBERS_OF_ARGUMENTS(hessian)
+#undef WEFT_NUMBERS_OF_ARGUMENTS
 
 }  // namespace weft

@@ -452,6 +452,13 @@ std::vector<std::string> types_of(const std::vector<Array>& xs) {
   return out;
 }
 
+void check_combined(const std::vector<Array>& result, const std::vector<Array>& operands) {
+  for (std::size_t i = 0; i < result.size() && i < operands.size(); ++i)
+    if (result[i].shape() != operands[i].shape())
+      throw ShapeError(fmt::format("associative_scan: the function returns {} for two slices {}; it must return one like each of them",
+                                   to_string(result[i].aval()), to_string(operands[i].aval())),
+                       effective_loc({}));
+}
 int associative_axis(const std::vector<Array>& leaves, int axis, SourceLoc loc) {
   if (leaves.empty()) throw PytreeError("associative_scan: there are no arrays to scan", loc);
   for (const Array& x : leaves) {

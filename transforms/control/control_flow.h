@@ -38,6 +38,8 @@ void with_flat_calls(Fs& functions, std::vector<FlatFunction*>& calls, const Go&
 Array strided_part(const Array& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step);
 Array interleave(const Array& even, const Array& odd, int axis);
 int associative_axis(const std::vector<Array>& leaves, int axis, SourceLoc loc);
+/// Throws unless what associative_scan's function returned has the types of its arguments.
+void check_combined(const std::vector<Array>& result, const std::vector<Array>& operands);
 
 // Combine neighbours, scan those, fill in the elements between (G. Blelloch, Prefix Sums and Their Applications, 1990).
 template <class F, class T>
@@ -52,7 +54,11 @@ T associative_scan_tree(F& f, const T& xs, int axis) {
     std::size_t next = 0;
     return map_leaves(a, [&](const Array& x) { return g(x, others[next++]); });
   };
-  auto combine = [&](const T& a, const T& b) -> T { return to_traced(f(a, b)); };
+  auto combine = [&](const T& a, const T& b) -> T {
+    T c = to_traced(f(a, b));
+    check_combined(leaves_of(c), leaves_of(a));
+    return c;
+  };
   const T odd = associative_scan_tree(f, combine(part(xs, 0, n - 1, 2), part(xs, 1, n, 2)), axis);
   T even = part(xs, 0, 1, 1);
   if (n > 2) {
@@ -165,6 +171,12 @@ auto scan(F f, const Init& init, const Xs& xs, ScanOptions options = {}, SourceL
     R both = flat.make_result(detail::flat_scan("scan", flat, options, loc));
     return std::pair<Carry, std::tuple_element_t<1, R>>(std::get<0>(std::move(both)), std::get<1>(std::move(both)));
   }
+}
+
+/// The same without xs: `scan(f, init, {}, {.length = n})`.
+template <class F, class Init>
+auto scan(F f, const Init& init, std::initializer_list<None>, ScanOptions options, SourceLoc loc = SourceLoc::here()) {
+  return scan(std::move(f), init, none, std::move(options), loc);
 }
 
 /// f of each slice of xs along the leading axis, in sequence, with the results stacked (jax.lax.map). vmap computes all at once.

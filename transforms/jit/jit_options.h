@@ -27,13 +27,25 @@ class Shardings {
   std::vector<Shardings> children_;
 };
 
+namespace detail {
+/// A field that jax.jit has and jit doesn't need, for the sentence that says why.
+struct NoStaticArguments {
+  constexpr NoStaticArguments() = default;
+  template <class... T>
+  NoStaticArguments(T...) {
+    static_assert(sizeof...(T) == 0, "weft: a parameter that is declared int, bool, float, std::string, an enum, ... is static already");
+  }
+};
+}  // namespace detail
 /// Options of jit (jax.jit).
 struct JitOptions {
-  Shardings in_shardings = {};           ///< where arguments are put before the call; committed ones must be there already
-  Shardings out_shardings = {};          ///< where results are put
-  std::optional<Device> device = {};     ///< where it runs; results are committed to it
-  std::vector<int> donate_argnums = {};  ///< arguments whose memory results may take; their arrays can't be used afterwards
-  std::string name = {};                 ///< for printed programs, profiles and messages; the function's own if empty
+  detail::NoStaticArguments static_argnums = {},
+                            static_argnames = {};  ///< not needed: a parameter's declared type says whether it is static
+  Shardings in_shardings = {};                     ///< where arguments are put before the call; committed ones must be there already
+  Shardings out_shardings = {};                    ///< where results are put
+  std::optional<Device> device = {};               ///< where it runs; results are committed to it
+  std::vector<int> donate_argnums = {};            ///< arguments whose memory results may take; their arrays can't be used afterwards
+  std::string name = {};                           ///< for printed programs, profiles and messages; the function's own if empty
 };
 
 }  // namespace weft

@@ -82,7 +82,7 @@ void CpuExecutable::give_back(char* arena, int device) {
 }
 
 std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device) {
-  const StandardFloats floats;
+  const StandardFloats floats(flush_subnormals());
   const JaxprData& data = plan_.program.jaxpr.data();
   if (inputs.size() != static_cast<std::size_t>(data.num_inputs))
     throw Error(fmt::format("{}: internal error: called with {} inputs, compiled for {}", name_, inputs.size(), data.num_inputs));

@@ -118,9 +118,11 @@ void for_each_lane(const Lanes& lanes, std::span<const HostTensor> in, F&& f) {
       operands.push_back(make_concrete(aval, in[i].as<const std::byte>() + row * aval.bytes()));
     }
     const LaneLabel scope(lanes, lane);
-    // Restores the thread's settings after a callback, which may have changed them.
+    // A callback begins with the standard settings, and may change them.
     struct Restored {
-      ~Restored() { restore_standard_floats(); }
+      const bool flushing = has_standard_floats(true);
+      Restored() { restore_standard_floats(); }
+      ~Restored() { restore_standard_floats(flushing); }
     } restored;
     f(operands, number);
   }
