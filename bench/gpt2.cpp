@@ -27,13 +27,13 @@ auto training_step(int heads) {
   return jit(
       [heads](const State& s, const Array& text) {
         const auto loss = [heads](const gpt::Gpt& p, const Array& t) { return gpt::gpt_loss(p, t, heads, bfloat16); };
-        const auto [value, slope] = value_and_grad(loss)(s.parameters, text);
+        const auto [value, gradient] = value_and_grad(loss)(s.parameters, text);
         const Array step = s.step + 1.f;
         const Array first_share = 1.f / (1.f - pow(0.9f, step)), second_share = 1.f / (1.f - pow(0.999f, step));
         State next;
         next.step = step;
-        next.first = tree::map([](Array m, Array g) { return 0.9f * m + 0.1f * g; }, s.first, slope);
-        next.second = tree::map([](Array v, Array g) { return 0.999f * v + 0.001f * g * g; }, s.second, slope);
+        next.first = tree::map([](Array m, Array g) { return 0.9f * m + 0.1f * g; }, s.first, gradient);
+        next.second = tree::map([](Array v, Array g) { return 0.999f * v + 0.001f * g * g; }, s.second, gradient);
         next.parameters =
             tree::map([&](Array p, Array m, Array v) { return p - 3e-4f * (m * first_share) / (sqrt(v * second_share) + 1e-8f); },
                       s.parameters, next.first, next.second);

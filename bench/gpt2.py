@@ -62,10 +62,10 @@ def loss_of(p, text, heads):
 
 def step_of(state, text, heads):
     p, first, second, step = state
-    value, slope = jax.value_and_grad(loss_of)(p, text, heads)
+    value, gradient = jax.value_and_grad(loss_of)(p, text, heads)
     step = step + 1
-    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, slope)
-    second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, slope)
+    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradient)
+    second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, second, gradient)
     share, second_share = 1 / (1 - 0.9**step), 1 / (1 - 0.999**step)
     p = jax.tree.map(lambda a, m, v: a - 3e-4 * (m * share) / (jnp.sqrt(v * second_share) + 1e-8), p, first, second)
     return (p, first, second, step), value

@@ -17,8 +17,8 @@ void pmap_workloads(const Options& o) {
   workload(o, fmt::format("pmap{}_psum_4M", n), [=] { return std::tuple{spread(fill({n, (1 << 22) / n}))}; }, total);
   auto step = pmap(
       [](const Mlp& p, const Array& x, const Array& y) {
-        const auto [value, slope] = value_and_grad(mlp_loss)(p, x, y);
-        return std::pair{sgd(p, pmean(slope, "i"), .1f), pmean(value, "i")};
+        const auto [value, gradient] = value_and_grad(mlp_loss)(p, x, y);
+        return std::pair{sgd(p, pmean(gradient, "i"), .1f), pmean(value, "i")};
       },
       {.axis_name = "i"});
   workload(

@@ -105,8 +105,8 @@ int main() {
   for (const auto& [inputs, hidden, rows] :
        {std::array{64, 64, 64}, std::array{64, 1024, 64}, std::array{512, 1024, 64}, std::array{1024, 2048, 32}}) {
     const auto loss = [](const Params& p, Array x, Array y) { return mean(square(matmul(tanh(matmul(x, p.w1) + p.b1), p.w2) + p.b2 - y)); };
-    const auto stepped = [](const Params& p, const Params& slope) {
-      return tree::map([](Array w, Array g) { return w - .01f * g; }, p, slope);
+    const auto stepped = [](const Params& p, const Params& gradient) {
+      return tree::map([](Array w, Array g) { return w - .01f * g; }, p, gradient);
     };
     const auto all_sum = [&](const Params& p, Array x, Array y) { return stepped(p, pmean(grad(loss)(p, x, y), "i")); };
     const Params start{random::normal(random::key(0), {inputs, hidden}) / 30, zeros(hidden),

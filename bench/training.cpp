@@ -28,8 +28,8 @@ Array rnn_loss(const std::tuple<Array, Array, Array>& p, const Array& xs) {
 
 auto mlp_step() {
   return jit([](const Mlp& p, const Array& x, const Array& y) {
-    const auto [value, slope] = value_and_grad(mlp_loss)(p, x, y);
-    return std::pair{sgd(p, slope, .1f), value};
+    const auto [value, gradient] = value_and_grad(mlp_loss)(p, x, y);
+    return std::pair{sgd(p, gradient, .1f), value};
   });
 }
 
@@ -48,8 +48,8 @@ void training_workloads(const Options& o) {
   workload(
       o, "gpt_step_4x128_b8_t64", [] { return std::tuple{gpt::gpt_params(4, 128, 96, 64), gpt::tokens(8, 64, 96)}; },
       jit([](const gpt::Gpt& p, const Array& t) {
-        const auto [value, slope] = value_and_grad([](const gpt::Gpt& q, const Array& text) { return gpt::gpt_loss(q, text); })(p, t);
-        return std::pair{sgd(p, slope, .1f), value};
+        const auto [value, gradient] = value_and_grad([](const gpt::Gpt& q, const Array& text) { return gpt::gpt_loss(q, text); })(p, t);
+        return std::pair{sgd(p, gradient, .1f), value};
       }));
   workload(
       o, "cnn_step_b64_28x28",
@@ -60,8 +60,8 @@ void training_workloads(const Options& o) {
         return std::tuple{p, fill({64, 28, 28, 1}, 1, 0, 3), class_labels(64, 10)};
       },
       jit([](const Cnn& p, const Array& x, const Array& y) {
-        const auto [value, slope] = value_and_grad(cnn_loss)(p, x, y);
-        return std::pair{sgd(p, slope, .1f), value};
+        const auto [value, gradient] = value_and_grad(cnn_loss)(p, x, y);
+        return std::pair{sgd(p, gradient, .1f), value};
       }));
   workload(
       o, "rnn_grad_t256_h128_b32",

@@ -38,11 +38,11 @@ static State derivative(const State& s, const Array& force) {
 
 /// One step of the classical method of Runge and Kutta.
 static State advance(const State& s, const Array& force) {
-  auto along = [&](const State& slope, double by) { return tree::map([=](Array x, Array d) { return x + by * d; }, s, slope); };
+  auto along = [&](const State& derivative, double by) { return tree::map([=](Array x, Array d) { return x + by * d; }, s, derivative); };
   const State a = derivative(s, force), b = derivative(along(a, kStep / 2), force);
   const State c = derivative(along(b, kStep / 2), force), d = derivative(along(c, kStep), force);
-  const State slope = tree::map([](Array p, Array q, Array r, Array t) { return (p + 2 * q + 2 * r + t) / 6; }, a, b, c, d);
-  return along(slope, kStep);
+  const State derivative = tree::map([](Array p, Array q, Array r, Array t) { return (p + 2 * q + 2 * r + t) / 6; }, a, b, c, d);
+  return along(derivative, kStep);
 }
 
 /// The states after each step.
@@ -82,8 +82,8 @@ struct Adam {
 /// Descends from a first guess: the control found, and the cost before each update.
 static std::pair<Array, Array> optimise(const Array& guess) {
   auto update = [](const Adam& a, None) {
-    const auto [value, slope] = value_and_grad(cost)(a.control);
-    const Array clipped = slope / maximum(1, linalg::norm(slope)), count = a.count + 1;
+    const auto [value, gradient] = value_and_grad(cost)(a.control);
+    const Array clipped = gradient / maximum(1, linalg::norm(gradient)), count = a.count + 1;
     const Array mean = .9f * a.mean + .1f * clipped, square = .99f * a.square + .01f * clipped * clipped;
     const Array by = mean / (1 - pow(.9f, count)) / (sqrt(square / (1 - pow(.99f, count))) + 1e-6f);
     // Steps that shrink to nothing: of constant ones the last may lead anywhere near the least cost.
@@ -138,9 +138,9 @@ static int run(const std::string& path) {
   // The gradient through the simulation, along a random direction, against a difference, in double precision.
   const auto [for_control, for_direction, for_guesses] = random::split<3>(random::key(7));
   const Array at = random::normal(for_control, kSteps, float64) * .1, along = random::normal(for_direction, kSteps, float64);
-  const double slope = dot(jit(grad(cost))(at), along).item<double>(), h = 1e-6;
+  const double gradient = dot(jit(grad(cost))(at), along).item<double>(), h = 1e-6;
   const double difference = (cost(at + h * along) - cost(at - h * along)).item<double>() / (2 * h);
-  fmt::print("slope of the cost: {:.8f} by grad, {:.8f} by differences\n", slope, difference);
+  fmt::print("derivative of the cost: {:.8f} by grad, {:.8f} by differences\n", gradient, difference);
 
   // Smooth random guesses, all optimised at once.
   const Array times = linspace(0, 2 * std::numbers::pi, kSteps);
@@ -169,7 +169,7 @@ static int run(const std::string& path) {
       "m\n",
       best, tilt, spin, speed, reach, kRail);
   if (!path.empty()) draw(path, states, forces, costs);
-  const bool physical = drift < 1e-4, differentiated = std::abs(slope - difference) < 1e-6 * std::abs(difference);
+  const bool physical = drift < 1e-4, differentiated = std::abs(gradient - difference) < 1e-6 * std::abs(difference);
   const bool up = tilt < 3 && std::abs(spin) < .2 && std::abs(speed) < .2 && reach < kRail;
   fmt::print("energy {}, gradient {}, pole {}\n", physical ? "kept" : "LOST", differentiated ? "right" : "WRONG", up ? "up" : "NOT up");
   return physical && differentiated && up ? 0 : 1;

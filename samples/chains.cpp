@@ -4,9 +4,9 @@
 //
 //     chains [PICTURE.SVG]
 //
-// What it shows: the density is written for one point; grad gives its slope, fori_loop the leapfrog steps of one trajectory, vmap makes 64
-// chains of one chain, pmean over the mapped axis lets them agree on a step size, scan draws again and again, and jit compiles the whole.
-// Returns 0 if acceptance, convergence (R-hat), means and standard deviations are as they must be.
+// What it shows: the density is written for one point; grad gives its gradient, fori_loop the leapfrog steps of one trajectory, vmap makes
+// 64 chains of one chain, pmean over the mapped axis lets them agree on a step size, scan draws again and again, and jit compiles the
+// whole. Returns 0 if acceptance, convergence (R-hat), means and standard deviations are as they must be.
 //
 // R. Neal, MCMC using Hamiltonian dynamics (2011); M. Hoffman and A. Gelman, The No-U-Turn sampler (2014), for the adaptation of the step
 // size; A. Gelman et al., Bayesian Data Analysis (2013), for R-hat.
@@ -51,18 +51,18 @@ struct Draw {
 /// deviation.
 static Draw transition(const Wines& wines, const Array& key, const Array& q, const Array& step, const Array& scale) {
   auto density = [&](Array x) { return log_density(wines, x); };
-  auto slope = grad(density);
+  auto gradient = grad(density);
   const auto [for_momentum, for_length, for_choice] = random::split<3>(key);
   const Array momentum = random::normal(for_momentum, {kSize});
   const Array stride = step * random::uniform(for_length, {}, float32, .7, 1.3);  // no trajectory may close a circle each time
   auto leap = [&](Array, auto state) {
     auto [x, p] = state;
     x = x + stride * scale * p;
-    return std::pair{x, p + stride * scale * slope(x)};
+    return std::pair{x, p + stride * scale * gradient(x)};
   };
-  const Array half = momentum + stride / 2 * scale * slope(q);
+  const Array half = momentum + stride / 2 * scale * gradient(q);
   auto [end, last] = fori_loop(0, kLeaps, leap, std::pair{q, half});
-  const Array final_momentum = last - stride / 2 * scale * slope(end);
+  const Array final_momentum = last - stride / 2 * scale * gradient(end);
   const Array gain = density(end) - density(q) - sum(square(final_momentum)) / 2 + sum(square(momentum)) / 2;
   const Array acceptance = exp(minimum(where(isnan(gain), -1000.f, gain), 0));
   return {where(random::uniform(for_choice) < acceptance, end, q), acceptance};

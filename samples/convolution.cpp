@@ -62,10 +62,10 @@ struct State {
 };
 
 /// Adam's step (D. Kingma and J. Ba, arXiv:1412.6980).
-static State adam(const State& s, const Network& slope, const Array& rate) {
+static State adam(const State& s, const Network& gradient, const Array& rate) {
   const Array n = s.steps + 1;
-  const Network mean = tree::map([](Array m, Array g) { return .9f * m + .1f * g; }, s.mean, slope);
-  const Network square = tree::map([](Array v, Array g) { return .999f * v + .001f * g * g; }, s.square, slope);
+  const Network mean = tree::map([](Array m, Array g) { return .9f * m + .1f * g; }, s.mean, gradient);
+  const Network square = tree::map([](Array v, Array g) { return .999f * v + .001f * g * g; }, s.square, gradient);
   auto update = [&](Array p, Array m, Array v) { return p - rate * (m / (1 - pow(.9f, n))) / (sqrt(v / (1 - pow(.999f, n))) + 1e-7f); };
   const Network net = tree::map(update, s.net, mean, square);
   return {net, mean, square, tree::map([](Array a, Array p) { return .95f * a + .05f * p; }, s.average, net), n};
@@ -85,8 +85,8 @@ static std::pair<State, Array> epoch(const State& state, const Batch& data, cons
       data);
   auto step = [&](const State& s, std::pair<Batch, Array> x) {
     const auto& [batch, k] = x;
-    const auto [value, slope] = value_and_grad(loss)(s.net, Batch{moved(k, batch.images), batch.labels});
-    return std::pair{adam(s, slope, rate), value};
+    const auto [value, gradient] = value_and_grad(loss)(s.net, Batch{moved(k, batch.images), batch.labels});
+    return std::pair{adam(s, gradient, rate), value};
   };
   return scan(step, state, std::pair{batches, random::split(for_moves, kTrain / kBatch)});
 }

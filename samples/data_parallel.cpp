@@ -13,8 +13,8 @@ static Array loss(const Params& p, const Array& x, const Array& y) {
   const Array hidden = tanh(matmul(x, p.w1) + p.b1);
   return mean(square(matmul(hidden, p.w2) + p.b2 - y));
 }
-static Params stepped(const Params& p, const Params& slope) {
-  return tree::map([](Array a, Array g) { return a - 0.1f * g; }, p, slope);
+static Params stepped(const Params& p, const Params& gradient) {
+  return tree::map([](Array a, Array g) { return a - 0.1f * g; }, p, gradient);
 }
 
 int main() {

@@ -45,8 +45,8 @@ static Array loss(const Params& p, const Batch& batch) {
   return -mean(sum(nn::one_hot(batch.labels, kClasses) * nn::log_softmax(scores(p, batch.images)), -1));
 }
 /// One step of gradient descent with momentum.
-static State descend(const State& s, const Params& slope) {
-  const Params momentum = tree::map([](Array m, Array g) { return kMomentum * m + g; }, s.momentum, slope);
+static State descend(const State& s, const Params& gradient) {
+  const Params momentum = tree::map([](Array m, Array g) { return kMomentum * m + g; }, s.momentum, gradient);
   return {tree::map([](Array p, Array m) { return p - kRate * m; }, s.params, momentum), momentum};
 }
 
@@ -114,12 +114,12 @@ static int run(const std::string& csv, const std::string& svg) {
              make_jaxpr(grad(loss))(begin.params, few));
 
   auto update = [](const State& s, const Batch& batch) {
-    const auto [value, slope] = value_and_grad(loss)(s.params, batch);
-    return std::pair{descend(s, slope), value};
+    const auto [value, gradient] = value_and_grad(loss)(s.params, batch);
+    return std::pair{descend(s, gradient), value};
   };
   auto parallel_update = [](const State& s, const Batch& batch) {
-    const auto [value, slope] = pmean(value_and_grad(loss)(s.params, batch), "devices");
-    return std::pair{descend(s, slope), value};
+    const auto [value, gradient] = pmean(value_and_grad(loss)(s.params, batch), "devices");
+    return std::pair{descend(s, gradient), value};
   };
   auto step = jit(update, {.name = "step"});
   auto parallel_step = pmap(parallel_update, {.in_axes = {none, 0}, .out_axes = none, .axis_name = "devices"});

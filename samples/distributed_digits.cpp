@@ -41,8 +41,8 @@ static Array loss(const Params& p, const Batch& batch) {
   return -mean(sum(nn::one_hot(batch.labels, kClasses) * nn::log_softmax(scores(p, batch.images)), -1));
 }
 static std::pair<Params, Array> update(const Params& p, const Batch& batch) {
-  const auto [value, slope] = pmean(value_and_grad(loss)(p, batch), "devices");
-  return {tree::map([](Array w, Array g) { return w - .3f * g; }, p, slope), value};
+  const auto [value, gradient] = pmean(value_and_grad(loss)(p, batch), "devices");
+  return {tree::map([](Array w, Array g) { return w - .3f * g; }, p, gradient), value};
 }
 
 static Batch read(const std::string& path) {

@@ -15,8 +15,8 @@ struct State {
 };
 
 static Array forward(const Params& p, const Array& x) { return matmul(tanh(matmul(tanh(matmul(x, p.w1)), p.w2)), p.w3); }
-static State updated(const State& s, const Params& slope) {
-  const Params momentum = tree::map([](Array m, Array g) { return 0.9f * m + g; }, s.momentum, slope);
+static State updated(const State& s, const Params& gradient) {
+  const Params momentum = tree::map([](Array m, Array g) { return 0.9f * m + g; }, s.momentum, gradient);
   return {tree::map([](Array a, Array m) { return a - 0.02f * m; }, s.params, momentum), momentum};
 }
 

@@ -83,31 +83,32 @@ static Forecast forecast(const Kernel& k, const Series& data, const Array& at) {
 static double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Quasi-Newton descent (BFGS with a halving line search) on a function that gives value and gradient. Returns where it ends.
-static Array minimise(const std::function<std::pair<Array, Array>(Array)>& value_and_slope, Array x, int steps) {
+static Array minimise(const std::function<std::pair<Array, Array>(Array)>& value_and_gradient, Array x, int steps) {
   const int n = static_cast<int>(x.size());
   Array inverse = eye(n, n, 0, float64) * .01;
-  auto [value, slope] = value_and_slope(x);
+  auto [value, gradient] = value_and_gradient(x);
   int i = 0;
-  for (; i < steps && max(abs(slope)).item<double>() > 1e-3; ++i) {
-    const Array direction = -matmul(inverse, slope);
-    const double descent = dot(direction, slope).item<double>();
+  for (; i < steps && max(abs(gradient)).item<double>() > 1e-3; ++i) {
+    const Array direction = -matmul(inverse, gradient);
+    const double descent = dot(direction, gradient).item<double>();
     double length = 1;
-    auto [next, next_slope] = value_and_slope(x + direction);
+    auto [next, next_gradient] = value_and_gradient(x + direction);
     while (!(next.item<double>() <= value.item<double>() + 1e-4 * length * descent) && length > 1e-6) {
       length /= 2;
-      std::tie(next, next_slope) = value_and_slope(x + length * direction);
+      std::tie(next, next_gradient) = value_and_gradient(x + length * direction);
     }
-    const Array moved = length * direction, change = next_slope - slope;
+    const Array moved = length * direction, change = next_gradient - gradient;
     const double curvature = dot(moved, change).item<double>();
     if (curvature > 1e-10) {
       const Array turn = eye(n, n, 0, float64) - outer(moved, change) / curvature;
       inverse = matmul(matmul(turn, inverse), transpose(turn)) + outer(moved, moved) / curvature;
     }
-    x = x + moved, value = next, slope = next_slope;
+    x = x + moved, value = next, gradient = next_gradient;
     if (i % 10 == 0)
-      fmt::print("step {:3}: -log likelihood {:.4f}, largest slope {:.1e}\n", i, value.item<double>(), max(abs(slope)).item<double>());
+      fmt::print("step {:3}: -log likelihood {:.4f}, largest gradient {:.1e}\n", i, value.item<double>(),
+                 max(abs(gradient)).item<double>());
   }
-  fmt::print("step {:3}: -log likelihood {:.4f}, largest slope {:.1e}\n", i, value.item<double>(), max(abs(slope)).item<double>());
+  fmt::print("step {:3}: -log likelihood {:.4f}, largest gradient {:.1e}\n", i, value.item<double>(), max(abs(gradient)).item<double>());
   return x;
 }
 
@@ -157,8 +158,8 @@ static int run(const std::string& path) {
     const Array inverse = linalg::inv(k(flat)), a = matmul(inverse, known.values);
     return einsum("ij,ijp->p", inverse - outer(a, a), jacfwd(k)(flat)) / 2;
   };
-  const Array formula = jit(by_formula)(start), slope = objective(start).second;
-  const double wrong = (max(abs(formula - slope)) / max(abs(formula))).item<double>();
+  const Array formula = jit(by_formula)(start), gradient = objective(start).second;
+  const double wrong = (max(abs(formula - gradient)) / max(abs(formula))).item<double>();
   fmt::print("\n\ngradient by the factorisation and by the formula differ by {:.1e} of its largest element\n", wrong);
 
   // The same forecast by conditioning: all of the joint covariance, inverted.

@@ -61,7 +61,7 @@ static int run(const std::string& path) {
 
   // Newton's steps one by one.
   auto step = jit(newton_step, {.name = "newton"});
-  auto slope = jit(grad(loss));
+  auto gradient = jit(grad(loss));
   const Array penalty = array(1e-2, float64);  // a bare number would arrive as a float32
   const double t0 = seconds();
   Array w = zeros(kSize, float64);
@@ -70,7 +70,7 @@ static int run(const std::string& path) {
   std::vector<Array> path_of_w;
   std::vector<double> norms;
   for (int i = 0; i < 10; ++i) {
-    norms.push_back(linalg::norm(slope(w, learned, penalty)).item<double>());
+    norms.push_back(linalg::norm(gradient(w, learned, penalty)).item<double>());
     path_of_w.push_back(w);
     w = step(w, learned, penalty);
   }
@@ -90,10 +90,10 @@ static int run(const std::string& path) {
 
   // The derivatives by hand: X^T (p - y) / n + penalty w, and X^T diag(p (1 - p)) X / n + penalty I.
   const Array some = path_of_w[2], p = sigmoid(matmul(learned.measures, some)), weighed = (penalty * ones(kSize)).at(kMeasures).set(0);
-  const Array slope_by_hand = matmul(p - learned.benign, learned.measures) / train + weighed * some;
+  const Array gradient_by_hand = matmul(p - learned.benign, learned.measures) / train + weighed * some;
   const Array curvature_by_hand =
       matmul(transpose(learned.measures) * (p * (1 - p)), learned.measures) / train + weighed * eye(kSize, kSize, 0, float64);
-  check_close(slope(some, learned, penalty), slope_by_hand);
+  check_close(gradient(some, learned, penalty), gradient_by_hand);
   check_close(hessian(loss)(some, learned, penalty), curvature_by_hand);
   fmt::print("gradient and Hessian are those of the formulas\n\n");
 

@@ -93,8 +93,8 @@ static int run() {
   const Specs rows = P("data");
   const auto step = jit(shard_map(
       [](const Params& p, const Array& letters, const Array& wanted) {
-        const auto [value, slope] = value_and_grad(loss)(p, letters, wanted);
-        return std::pair{tree::map([](Array w, Array g) { return w - kRate * g; }, p, slope), value};
+        const auto [value, gradient] = value_and_grad(loss)(p, letters, wanted);
+        return std::pair{tree::map([](Array w, Array g) { return w - kRate * g; }, p, gradient), value};
       },
       {.mesh = mesh, .in_specs = {params, rows, rows}, .out_specs = {params, P()}}));
   Params p = start(mesh);

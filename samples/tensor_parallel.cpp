@@ -25,12 +25,12 @@ int main() {
 
   const Weights placed{device_put(dense.in, NamedSharding{mesh, P(none, "model")}),
                        device_put(dense.out, NamedSharding{mesh, P("model", none)})};
-  const auto [value, slope] = jit(value_and_grad(loss(divided)))(placed, x);
-  const auto [wanted, wanted_slope] = jit(value_and_grad(loss(layer)))(dense, x);
+  const auto [value, gradient] = jit(value_and_grad(loss(divided)))(placed, x);
+  const auto [wanted, wanted_gradient] = jit(value_and_grad(loss(layer)))(dense, x);
   fmt::print("loss {:.5f} on 8 devices, {:.5f} on one; the gradient of the first weights lies so:\n", value.item<float>(),
              wanted.item<float>());
-  visualize_array_sharding(slope.in);
-  const bool same = tree::all_close(device_get(slope), wanted_slope, 1e-3, 1e-5) && slope.in.sharding() == placed.in.sharding();
+  visualize_array_sharding(gradient.in);
+  const bool same = tree::all_close(device_get(gradient), wanted_gradient, 1e-3, 1e-5) && gradient.in.sharding() == placed.in.sharding();
   fmt::print("gradients {}\n", same ? "agree" : "DIFFER");
   return same ? 0 : 1;
 }

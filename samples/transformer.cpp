@@ -79,10 +79,10 @@ struct State {
 /// One step of Adam on texts drawn at random.
 static std::pair<State, Array> train_step(const State& s, const Array& text, const Array& key) {
   const Array from = random::randint(key, {kBatch, 1}, 0, static_cast<int>(text.size()) - kContext);
-  const auto [value, slope] = value_and_grad(loss)(s.model, text(from + arange(kContext + 1)));
+  const auto [value, gradient] = value_and_grad(loss)(s.model, text(from + arange(kContext + 1)));
   const Array n = s.steps + 1, rate = 4e-3f * minimum(n / 20, .5f * (1 + cos(3.14159f * n / (kSteps + 20))));
-  const Model mean = tree::map([](Array m, Array g) { return .9f * m + .1f * g; }, s.mean, slope);
-  const Model square = tree::map([](Array v, Array g) { return .99f * v + .01f * g * g; }, s.square, slope);
+  const Model mean = tree::map([](Array m, Array g) { return .9f * m + .1f * g; }, s.mean, gradient);
+  const Model square = tree::map([](Array v, Array g) { return .99f * v + .01f * g * g; }, s.square, gradient);
   auto update = [&](Array p, Array m, Array v) { return p - rate * (m / (1 - pow(.9f, n))) / (sqrt(v / (1 - pow(.99f, n))) + 1e-8f); };
   return {{tree::map(update, s.model, mean, square), mean, square, n}, value};
 }

@@ -180,6 +180,11 @@ Array tensordot(Arg a, Arg b, std::array<std::vector<int>, 2> axes) {
   return detail::contract_dims("tensordot", a, b, std::move(axes));
 }
 Array tensordot(Arg a, Arg b, std::initializer_list<std::initializer_list<int>> axes) {
+  // One axis of each, NumPy's `axes=(1, 0)`, is one list; so is an array in braces, `{{{1}, {0}}}`.
+  if (axes.size() == 1 && axes.begin()->size() == 2) {
+    const int* both = axes.begin()->begin();
+    return tensordot(std::move(a), std::move(b), std::array<std::vector<int>, 2>{std::vector{both[0]}, std::vector{both[1]}});
+  }
   if (axes.size() != 2)
     throw AxisError(fmt::format("tensordot: the axes are two lists, of {} and of {}, not {}", detail::to_string(a.aval()),
                                 detail::to_string(b.aval()), axes.size()),

@@ -39,11 +39,11 @@ Series times(const Series& x, const Series& y) {
 /// z with z' = w x', of which z[0] and w are known as far as z is: w(k) gives w[k] from z[0], ..., z[k].
 template <class F>
 Series integrated(Array start, const Series& x, F&& w) {
-  Series z(x.size()), slope(x.size());
+  Series z(x.size()), derivative(x.size());
   z[0] = std::move(start);
   for (std::size_t k = 1; k < x.size(); ++k) {
-    slope[k - 1] = w(z, k - 1);
-    z[k] = scaled(convolved(x, slope, k, 1, k, number), 1 / number(k));
+    derivative[k - 1] = w(z, k - 1);
+    z[k] = scaled(convolved(x, derivative, k, 1, k, number), 1 / number(k));
   }
   return z;
 }

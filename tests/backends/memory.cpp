@@ -52,8 +52,8 @@ Array loss(const Model& m, const Array& words) {
 
 Jaxpr training_step(int layers) {
   return make_jaxpr([](const Model& m, const Array& words) {
-    const Model slope = grad(loss)(m, words);
-    return tree::map([](const Array& p, const Array& s) { return p - .1f * s; }, m, slope);
+    const Model gradient = grad(loss)(m, words);
+    return tree::map([](const Array& p, const Array& s) { return p - .1f * s; }, m, gradient);
   })(model(layers), zeros({kBatch, kLength}, int32));
 }
 

@@ -91,6 +91,8 @@ TEST_CASE("names of jax's modules, grids, and trees that are reduced") {
   CHECK(same(yy, meshgrid({arange(3), arange(2)}, {.indexing = "ij"})[1]));
   const Array a = reshape(arange(24.f), {2, 3, 4}), b = reshape(arange(60.f), {4, 3, 5});
   CHECK(same(tensordot(a, b, {{1, 2}, {1, 0}}), einsum("ijk,kjl->il", a, b)));
+  CHECK(same(tensordot(a, b, {{{2}, {0}}}), einsum("ijk,klm->ijlm", a, b)));
+  CHECK(same(tensordot(a, b, {{2, 0}}), einsum("ijk,klm->ijlm", a, b)));
   CHECK(same(tree::reduce(add, std::pair{array(1.f), array(2.f)}), array(3.f)));
   const auto f = [](Array x) { return x * x; };
   CHECK(same(jacobian(f)(ones(2)), jacrev(f)(ones(2))));

@@ -108,8 +108,8 @@ void groups() {
 void replays() {
   const int all = device_count();
   const auto step = [](Array w, Array x) {
-    const Array slope = pmean(tanh(w * x) * x, "i");
-    return w - 0.1f * slope - 0.01f * sum(pmax(slope, "i"));
+    const Array gradient = pmean(tanh(w * x) * x, "i");
+    return w - 0.1f * gradient - 0.01f * sum(pmax(gradient, "i"));
   };
   const auto mapped = pmap(step, {.axis_name = "i"});
   const Array x = sin(numbers({all, 3, 40})), start = cos(numbers({all, 3, 40}));

@@ -94,9 +94,9 @@ void nested_maps() {
   const Array whole = numbers({n * local, 2, 4}) / 7 - 2;
   const auto mine = slice(local * me, local * (me + 1));
   const auto inside = [](Array a) { return psum(a * a, {"i", "j"}); };
-  const auto slope_of = [](auto f) { return [f](Array v) { return grad([f](Array u) { return sum(f(u)); })(v); }; };
-  close(slope_of(pmap(pmap(inside, {.axis_name = "j"}), {.axis_name = "i"}))(whole(mine)),
-        slope_of(vmap(vmap(inside, {.axis_name = "j"}), {.axis_name = "i"}))(whole)(mine), "a gradient through maps in maps");
+  const auto gradient_of = [](auto f) { return [f](Array v) { return grad([f](Array u) { return sum(f(u)); })(v); }; };
+  close(gradient_of(pmap(pmap(inside, {.axis_name = "j"}), {.axis_name = "i"}))(whole(mine)),
+        gradient_of(vmap(vmap(inside, {.axis_name = "j"}), {.axis_name = "i"}))(whole)(mine), "a gradient through maps in maps");
 }
 
 // Memory that is given away stays where it is.

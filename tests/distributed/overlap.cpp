@@ -103,8 +103,8 @@ void overlap() {
     close(pmap(loop, {.axis_name = "i"})(mine(blocks)), mine(around), "a ring in a loop");
   });
   if (n > 1) expect(rings >= 2 * all - 2, fmt::format("{} turns of two rings of {} begin early", rings, all));
-  const auto slope = [](auto f) { return [f](Array v) { return grad([f](Array u) { return sum(sin(f(u))); })(v); }; };
-  close(slope(pmap(written_out, {.axis_name = "i"}))(mine(blocks)), mine(slope(vmap(written_out, {.axis_name = "i"}))(blocks)),
+  const auto gradient = [](auto f) { return [f](Array v) { return grad([f](Array u) { return sum(sin(f(u))); })(v); }; };
+  close(gradient(pmap(written_out, {.axis_name = "i"}))(mine(blocks)), mine(gradient(vmap(written_out, {.axis_name = "i"}))(blocks)),
         "the gradient of a ring");
 
   // Memory that is given away isn't while it is being sent.

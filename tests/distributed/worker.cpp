@@ -219,9 +219,9 @@ void collectives() {
   const int local = local_device_count(), me = process_index();
   const Array own = x(slice(local * me, local * (me + 1)));
   const auto loss = [](Array a) { return sum(square(psum(a, "i"))); };
-  const Array slope = pmap([&](Array a) { return grad(loss)(a); }, {.axis_name = "i"})(own);
-  const Array slopes = vmap([&](Array a) { return grad(loss)(a); }, {.axis_name = "i"})(x);
-  expect(tools::difference(device_get(slope), slopes(slice(local * me, local * (me + 1))), nullptr, {1e-5, 1e-5, false}).empty(),
+  const Array gradient = pmap([&](Array a) { return grad(loss)(a); }, {.axis_name = "i"})(own);
+  const Array gradients = vmap([&](Array a) { return grad(loss)(a); }, {.axis_name = "i"})(x);
+  expect(tools::difference(device_get(gradient), gradients(slice(local * me, local * (me + 1))), nullptr, {1e-5, 1e-5, false}).empty(),
          "grad inside pmap");
   // Outside: of this process's own rows.
   const auto mapped = pmap([](Array a) { return psum(sin(a), "i"); }, {.axis_name = "i"});
@@ -326,9 +326,9 @@ void bits() {
     }
     text += fmt::format(" {:016x}", h);
   }
-  for (const Array& slope : overlapped_gradients()) {
+  for (const Array& gradient : overlapped_gradients()) {
     std::uint64_t h = 0xcbf29ce484222325u;
-    for (float v : slope.to_vector<float>()) h = (h ^ std::bit_cast<std::uint32_t>(v)) * 0x100000001b3u;
+    for (float v : gradient.to_vector<float>()) h = (h ^ std::bit_cast<std::uint32_t>(v)) * 0x100000001b3u;
     text += fmt::format(" {:016x}", h);
   }
   if (me == 0) fmt::print("bits{}\n", text);

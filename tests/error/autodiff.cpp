@@ -35,6 +35,6 @@ TEST_CASE("vjp_cotangent_shape") {
   test::refused(typeid(ShapeError), "vjp_cotangent_shape", [] { vjp(doubled, ones(2)).second(ones(3)); }, {"vjp", "f32[2]", "f32[3]"});
 }
 TEST_CASE("pmax has a derivative, unlike in JAX") {
-  const Array slopes = vmap(grad([](Array x) { return pmax(x, "i"); }), {.axis_name = "i"})(array({1.f, 3.f, 2.f}));
-  CHECK(slopes.shape() == Shape{3});
+  const Array gradients = vmap(grad([](Array x) { return pmax(x, "i"); }), {.axis_name = "i"})(array({1.f, 3.f, 2.f}));
+  CHECK(gradients.shape() == Shape{3});
 }

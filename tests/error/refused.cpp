@@ -15,8 +15,8 @@ bool works() {
   if (detail::current_trace()) return false;
   const Array x = array({1., 2., 3.});
   auto f = [](Array v) { return sum(v * v); };
-  const Array slope = jit(grad(f))(x), mapped = vmap([&](Array v) { return v * psum(v, "i"); }, {.axis_name = "i"})(x);
-  return tree::all_close(slope, 2. * x) && tree::all_close(mapped, 6. * x);
+  const Array gradient = jit(grad(f))(x), mapped = vmap([&](Array v) { return v * psum(v, "i"); }, {.axis_name = "i"})(x);
+  return tree::all_close(gradient, 2. * x) && tree::all_close(mapped, 6. * x);
 }
 
 }  // namespace

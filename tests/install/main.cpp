@@ -22,8 +22,8 @@ static_assert(WEFT_VERSION_MAJOR * 10000 + WEFT_VERSION_MINOR * 100 + WEFT_VERSI
 int main() {
   const Array x = linspace(-1, 1, 5), y = 3 * x + 1;
   auto step = jit([](const Line& line, const Array& a, const Array& b) {
-    const Line slope = grad([&](const Line& l) { return mean(square(l.slope * a + l.offset - b)); })(line);
-    return tree::map([](const Array& p, const Array& g) { return p - 0.5f * g; }, line, slope);
+    const Line gradient = grad([&](const Line& l) { return mean(square(l.slope * a + l.offset - b)); })(line);
+    return tree::map([](const Array& p, const Array& g) { return p - 0.5f * g; }, line, gradient);
   });
   Line line{0.f, 0.f};
   for (int i = 0; i < 40; ++i) line = step(line, x, y);

@@ -259,8 +259,8 @@ def test_sparse_solve():
     with jax.default_device(jax.devices("weft")[0]):
         solve = lambda d, v: spsolve(d, columns.astype(np.int32), begins, v)
         np.testing.assert_allclose(np.asarray(jax.jit(solve)(data, b)), np.linalg.solve(matrix, b), rtol=1e-5)
-        slope = jax.grad(lambda v: solve(data, v).sum())(b)
-    np.testing.assert_allclose(np.asarray(slope), np.linalg.solve(matrix.T, np.ones(4, np.float32)), rtol=1e-4)
+        gradient = jax.grad(lambda v: solve(data, v).sum())(b)
+    np.testing.assert_allclose(np.asarray(gradient), np.linalg.solve(matrix.T, np.ones(4, np.float32)), rtol=1e-4)
 
 
 def test_layouts():

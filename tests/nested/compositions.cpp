@@ -26,7 +26,7 @@ Fn transformed(char transform, const Fn& f) {
   }
 }
 
-Array slope(const Fn& f, const Array& x, const Array& t) { return jvp(f, std::tuple{x}, std::tuple{t}).second; }
+Array tangent_of(const Fn& f, const Array& x, const Array& t) { return jvp(f, std::tuple{x}, std::tuple{t}).second; }
 
 /// The same, plainly.
 Fn reference(char transform, const Fn& f) {
@@ -42,11 +42,11 @@ Fn reference(char transform, const Fn& f) {
         std::vector<Array> partials;
         for (int i = 0; i < static_cast<int>(x.size()); ++i) {
           const Array basis = zeros(Shape{x.size()}, float64).at(i).set(1.);
-          partials.push_back(sum(slope(f, x, reshape(basis, x.shape()))));
+          partials.push_back(sum(tangent_of(f, x, reshape(basis, x.shape()))));
         }
         return reshape(stack(partials), x.shape());
       };
-    default: return [f](Array x) { return slope(f, x, cos(x)); };
+    default: return [f](Array x) { return tangent_of(f, x, cos(x)); };
   }
 }
 
@@ -115,11 +115,11 @@ Fn difference_along(const Fn& f, const Array& t) {
   };
 }
 
-void check_slopes(const NestedFunction& function) {
+void check_derivatives(const NestedFunction& function) {
   const Array x = argument(function.shape), t = cos(3. * x);
   Fn exact = function.plain ? function.plain : function.f, differences = exact;
   for (int order = 1; order <= 3; ++order) {
-    exact = [f = exact, t](Array v) { return slope(f, v, t); };
+    exact = [f = exact, t](Array v) { return tangent_of(f, v, t); };
     differences = difference_along(differences, t);
     const std::string wrong = tools::difference(exact(x), differences(x), nullptr, {1e-4, 1e-4});
     CHECK_MESSAGE(wrong.empty(), "derivative of order " << order << ": " << wrong);
@@ -132,7 +132,7 @@ bool register_all() {
                        transforming_functions})
     for (const NestedFunction& function : family()) {
       add_case(function.name, [function] { check_function(function); }, __FILE__, __LINE__);
-      if (function.smooth) add_case(function.name + ": derivatives", [function] { check_slopes(function); }, __FILE__, __LINE__);
+      if (function.smooth) add_case(function.name + ": derivatives", [function] { check_derivatives(function); }, __FILE__, __LINE__);
     }
   return true;
 }

@@ -39,8 +39,8 @@ Fn tangent(const Fn& f) {
 /// The Hessian times a vector, which is one of its columns' sums: the whole would be large.
 Fn curvature(const Fn& f) {
   return [f](Array x) {
-    const auto slope = grad([f](Array v) { return sum(f(v)); });
-    return jvp(slope, std::tuple{x}, std::tuple{cos(x)}).second;
+    const auto derivative = grad([f](Array v) { return sum(f(v)); });
+    return jvp(derivative, std::tuple{x}, std::tuple{cos(x)}).second;
   };
 }
 Fn scanned(const Fn& f) {

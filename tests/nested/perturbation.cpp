@@ -10,10 +10,10 @@ using namespace weft;
 
 namespace {
 
-Array slope(const test::Fn& f, const Array& x) { return jvp(f, std::tuple{x}, std::tuple{ones_like(x)}).second; }
-Array reverse_slope(const test::Fn& f, const Array& x) { return grad(f)(x); }
+Array forward(const test::Fn& f, const Array& x) { return jvp(f, std::tuple{x}, std::tuple{ones_like(x)}).second; }
+Array reverse(const test::Fn& f, const Array& x) { return grad(f)(x); }
 using Derivative = Array (*)(const test::Fn&, const Array&);
-constexpr Derivative kDerivatives[] = {slope, reverse_slope};
+constexpr Derivative kDerivatives[] = {forward, reverse};
 
 double number(const Array& x) { return x.item<double>(); }
 

@@ -163,9 +163,9 @@ TEST_CASE("elementwise: forward derivatives are the limits of differences") {
         operands[k] = x;
         return c.run(operands);
       };
-      const auto [y, slope] = jvp(f, std::tuple{in[k]}, std::tuple{direction});
-      CHECK(slope.dtype() == y.dtype());
-      check_close(slope, (f(in[k] + h * direction) - f(in[k] - h * direction)) / (2 * h), 1e-6);
+      const auto [y, tangent] = jvp(f, std::tuple{in[k]}, std::tuple{direction});
+      CHECK(tangent.dtype() == y.dtype());
+      check_close(tangent, (f(in[k] + h * direction) - f(in[k] - h * direction)) / (2 * h), 1e-6);
     }
   });
 }
@@ -186,12 +186,12 @@ TEST_CASE("elementwise: reverse derivatives are the transposes of forward ones")
         return c.run(operands);
       };
       const Array v = sample(in[k].shape(), float64, {-1, 1}, 3);
-      const auto [y, slope] = jvp(f, std::tuple{in[k]}, std::tuple{v});
+      const auto [y, tangent] = jvp(f, std::tuple{in[k]}, std::tuple{v});
       const auto [again, pull] = vjp(f, in[k]);
       const Array ct = sample(y.shape(), y.dtype(), {-1, 1}, 4);
       const Array back = std::get<0>(pull(ct));
       CHECK(back.shape() == in[k].shape());
-      const double lhs = real(sum(ct * slope)).item<double>(), rhs = real(sum(back * v)).item<double>();
+      const double lhs = real(sum(ct * tangent)).item<double>(), rhs = real(sum(back * v)).item<double>();
       CHECK(lhs == doctest::Approx(rhs).epsilon(1e-5));
     }
   });

@@ -121,7 +121,7 @@ namespace {
 
 /// Directions of the inputs, the forward derivatives along them of the outputs that have one, and cotangents for those.
 struct Directions {
-  std::vector<Array> tangents, slopes, cotangents;
+  std::vector<Array> tangents, out_tangents, cotangents;
 };
 /// Gives the gradient's program.
 Jaxpr check_reverse(const Jaxpr& program, const std::vector<Array>& inputs, const std::vector<bool>& wrt, const Directions& d) {
@@ -132,7 +132,7 @@ Jaxpr check_reverse(const Jaxpr& program, const std::vector<Array>& inputs, cons
     CHECK(back[i].shape() == d.tangents[i].shape());
     CHECK(back[i].dtype() == d.tangents[i].dtype());
   }
-  const double lhs = paired(d.cotangents, d.slopes), rhs = paired(back, d.tangents);
+  const double lhs = paired(d.cotangents, d.out_tangents), rhs = paired(back, d.tangents);
   CHECK_MESSAGE(std::abs(lhs - rhs) <= 1e-9 * (1 + std::abs(lhs)), "reverse: " << lhs << " is not " << rhs << "\n" << gradient.to_string());
   return gradient;
 }
@@ -149,10 +149,10 @@ void check_transposes(const Jaxpr& program, const std::vector<Array>& inputs, co
   std::size_t next = avals.size();
   for (std::size_t k = 0; k < avals.size(); ++k)
     if (forward.nonzero_out[k]) {
-      d.slopes.push_back(both[next++]);
+      d.out_tangents.push_back(both[next++]);
       d.cotangents.push_back(sample_array(avals[k], {-1, 1}, 0, 1, 7 + static_cast<int>(k)));
     }
-  if (!d.slopes.empty()) check_reverse(program, inputs, wrt, d);
+  if (!d.out_tangents.empty()) check_reverse(program, inputs, wrt, d);
 }
 
 void check_derivatives(const Jaxpr& program, const std::vector<Array>& inputs, const std::vector<bool>& wrt, int order) {
@@ -169,20 +169,20 @@ void check_derivatives(const Jaxpr& program, const std::vector<Array>& inputs, c
   const double step = 1e-6;
   const std::vector<Array> above = run(program, moved(inputs, wrt, tangents, step)),
                            below = run(program, moved(inputs, wrt, tangents, -step));
-  std::vector<Array> slopes, cotangents;
+  std::vector<Array> out_tangents, cotangents;
   std::size_t next = values.size();
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (!out_avals[k].dtype.is_inexact()) continue;
     const Array difference = (above[k] - below[k]) / convert(Array(2 * step), out_avals[k].dtype);
-    const Array slope = forward.nonzero_out[k] ? both[next++] : zeros_of(out_avals[k], {});
-    const std::string wrong = wrong_in(slope, difference, 1e-6);
+    const Array out_tangent = forward.nonzero_out[k] ? both[next++] : zeros_of(out_avals[k], {});
+    const std::string wrong = wrong_in(out_tangent, difference, 1e-6);
     CHECK_MESSAGE(wrong.empty(), "order " << order << ", forward, result " << k << ": " << wrong << "\n" << forward.jaxpr.to_string());
     if (!forward.nonzero_out[k]) continue;
-    slopes.push_back(slope);
+    out_tangents.push_back(out_tangent);
     cotangents.push_back(sample_array(out_avals[k], {-1, 1}, 0, 1, 7 + static_cast<int>(k)));
   }
-  if (slopes.empty()) return;
-  const Jaxpr gradient = check_reverse(program, inputs, wrt, {tangents, slopes, cotangents});
+  if (out_tangents.empty()) return;
+  const Jaxpr gradient = check_reverse(program, inputs, wrt, {tangents, out_tangents, cotangents});
   if (order < 2) return;
   check_derivatives(forward.jaxpr, joined(inputs, tangents), padded(wrt, forward.jaxpr.data().num_inputs), order - 1);
   check_derivatives(gradient, joined(inputs, cotangents), padded(wrt, gradient.data().num_inputs), order - 1);

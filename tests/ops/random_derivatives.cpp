@@ -119,20 +119,20 @@ TEST_CASE("draws have derivatives by their parameters, in every mode, under jit 
       const Array x = ravel(draw(q));
       return sum(x * (1 + 0.1 * floats(arange(static_cast<int>(x.size())))));
     };
-    Array slope;
-    REQUIRE_NOTHROW(slope = grad(weighted)(p));
-    CHECK(near(jit(grad(weighted))(p), slope, 1e-12));
-    CHECK(near(jvp(weighted, std::tuple{p}, std::tuple{t}).second, sum(slope * t), 1e-10));
+    Array gradient;
+    REQUIRE_NOTHROW(gradient = grad(weighted)(p));
+    CHECK(near(jit(grad(weighted))(p), gradient, 1e-12));
+    CHECK(near(jvp(weighted, std::tuple{p}, std::tuple{t}).second, sum(gradient * t), 1e-10));
     CHECK(near(std::get<0>(vjp(draw, p).second(ones_like(draw(p)))), grad([&](Array q) { return sum(draw(q)); })(p), 1e-12));
     const Array keys = random::split(random::key(3), 2), points = stack({p, 1.01 * p});
     const auto of_key = [&](Array k, Array q) { return grad([&](Array v) { return sum(s.draw(k, v)); })(q); };
     const Array rows = vmap(of_key)(keys, points);
     for (int i = 0; i < 2; ++i) CHECK(near(rows(i), of_key(keys(i), points(i)), 1e-10));
-    if (s.kind == Sampler::zero) CHECK(near(slope, zeros_like(p), 0));
-    if (s.kind == Sampler::implicit) CHECK(any(slope != 0).item<bool>());
+    if (s.kind == Sampler::zero) CHECK(near(gradient, zeros_like(p), 0));
+    if (s.kind == Sampler::implicit) CHECK(any(gradient != 0).item<bool>());
     if (s.kind != Sampler::smooth) continue;
     const double step = 1e-6;
-    CHECK(near(sum(slope * t), (weighted(p + step * t) - weighted(p - step * t)) / (2 * step), 1e-6));
+    CHECK(near(sum(gradient * t), (weighted(p + step * t) - weighted(p - step * t)) / (2 * step), 1e-6));
   }
 }
 

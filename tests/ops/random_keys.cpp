@@ -178,17 +178,17 @@ TEST_CASE("samples are differentiable by their parameters") {
   const Array k = key(6);
   for (double a : {.1, .7, 3., 45., 2000.}) {
     // At a fixed uniform number the variate moves as its distribution function says; the mean of the derivative is that of the mean: 1.
-    const Array slope = vmap([](Array one, Array shape) {
+    const Array gradient = vmap([](Array one, Array shape) {
       return grad([&](const Array& s) { return random::gamma(one, s, none, float64); })(shape);
     })(random::split(k, 4000), full(4000, a, float64));
-    CHECK(mean(slope).item<double>() == doctest::Approx(1).epsilon(.15));
-    const Array log_slope = vmap([](Array one, Array shape) {
+    CHECK(mean(gradient).item<double>() == doctest::Approx(1).epsilon(.15));
+    const Array log_gradient = vmap([](Array one, Array shape) {
       return grad([&](const Array& s) { return random::loggamma(one, s, none, float64); })(shape);
     })(random::split(k, 4000), full(4000, a, float64));
-    CHECK(mean(log_slope).item<double>() == doctest::Approx(polygamma(1, full({}, a, float64)).item<double>()).epsilon(.15));
+    CHECK(mean(log_gradient).item<double>() == doctest::Approx(polygamma(1, full({}, a, float64)).item<double>()).epsilon(.15));
   }
-  const Array slope = grad([&](const Array& a) { return sum(random::beta(k, a, 2., 500, float64)); })(array({3.}, float64)[0]);
-  CHECK(slope.item<double>() / 500 == doctest::Approx(2. / 25).epsilon(.2));
+  const Array gradient = grad([&](const Array& a) { return sum(random::beta(k, a, 2., 500, float64)); })(array({3.}, float64)[0]);
+  CHECK(gradient.item<double>() / 500 == doctest::Approx(2. / 25).epsilon(.2));
   CHECK(near(grad([&](const Array& s) { return sum(s * random::normal(k, 3)); })(1.f), {sum(random::normal(k, 3)).item<double>()}));
   CHECK(near(grad([&](const Array& s) { return sum(random::uniform(k, 3, float32, 0., s)); })(2.f),
              {sum(random::uniform(k, 3)).item<double>()}));

@@ -148,17 +148,17 @@ TEST_CASE("derivatives of reductions") {
 }
 
 TEST_CASE("derivatives at ties and zeros") {
-  auto slope = [](auto f, const std::vector<double>& x) { return grad(f)(array(x, {static_cast<int>(x.size())}, float32)); };
+  auto gradient = [](auto f, const std::vector<double>& x) { return grad(f)(array(x, {static_cast<int>(x.size())}, float32)); };
   auto product = [](Array v) { return prod(v); };
-  CHECK(near(slope(product, {2, 0, 3}), {0, 6, 0}));
-  CHECK(near(slope(product, {2, 0, 0}), {0, 0, 0}));
+  CHECK(near(gradient(product, {2, 0, 3}), {0, 6, 0}));
+  CHECK(near(gradient(product, {2, 0, 0}), {0, 0, 0}));
   CHECK(near(hessian(product)(array({2.f, 0.f, 3.f})), {0, 3, 0, 3, 0, 2, 0, 2, 0}));
-  CHECK(near(slope([](Array v) { return max(v); }, {1, 3, 3, 3}), {0, 1. / 3, 1. / 3, 1. / 3}));
-  CHECK(near(slope([](Array v) { return min(v); }, {1, 1, 2}), {.5, .5, 0}));
-  CHECK(near(slope([](Array v) { return cumprod(v)(-1); }, {2, 0, 3}), {0, 6, 0}));
-  CHECK(near(slope([](Array v) { return cummax(v)(-1); }, {2, 1, 2}), {.5, 0, .5}));
-  CHECK(near(slope([](Array v) { return sum(cumlogsumexp(v)); }, {-inf, 0, 0}), {1, 1.5, .5}));
-  CHECK(near(slope([](Array v) { return sum(v, none, {.where = v > 0}); }, {-1, 2}), {0, 1}));
+  CHECK(near(gradient([](Array v) { return max(v); }, {1, 3, 3, 3}), {0, 1. / 3, 1. / 3, 1. / 3}));
+  CHECK(near(gradient([](Array v) { return min(v); }, {1, 1, 2}), {.5, .5, 0}));
+  CHECK(near(gradient([](Array v) { return cumprod(v)(-1); }, {2, 0, 3}), {0, 6, 0}));
+  CHECK(near(gradient([](Array v) { return cummax(v)(-1); }, {2, 1, 2}), {.5, 0, .5}));
+  CHECK(near(gradient([](Array v) { return sum(cumlogsumexp(v)); }, {-inf, 0, 0}), {1, 1.5, .5}));
+  CHECK(near(gradient([](Array v) { return sum(v, none, {.where = v > 0}); }, {-1, 2}), {0, 1}));
 }
 
 TEST_CASE("vmap of reductions") {

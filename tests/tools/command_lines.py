@@ -148,8 +148,8 @@ def transformed(top):
 
     made("same", "show", top + "/loss.jaxpr")
     close("weft show", values("same"), values("loss"))
-    made("slope", "grad", top + "/loss.jaxpr")
-    close("weft grad", values("slope"), [[c * b for c, b in zip(cos, numpy["in1"], strict=True)], [c * a for c, a in zip(cos, numpy["in0"], strict=True)]])
+    made("gradient", "grad", top + "/loss.jaxpr")
+    close("weft grad", values("gradient"), [[c * b for c, b in zip(cos, numpy["in1"], strict=True)], [c * a for c, a in zip(cos, numpy["in0"], strict=True)]])
     made("one", "grad", top + "/loss.jaxpr", "--wrt", "1")
     close("weft grad --wrt", values("one"), [[c * a for c, a in zip(cos, numpy["in0"], strict=True)]])
     made("simple", "jit", top + "/loss.jaxpr")

@@ -217,12 +217,13 @@ TEST_CASE("max_steps is where a loop ends, in every mode and with bounds of ever
       CAPTURE(n);
       const auto f = powers(options);
       const int steps = std::min(n, 5);
-      const float value = std::pow(2.f, static_cast<float>(steps)), slope = static_cast<float>(steps) * value / 2;
+      const float value = std::pow(2.f, static_cast<float>(steps)), derivative = static_cast<float>(steps) * value / 2;
       CHECK(f(2.f, n).item<float>() == value);
       CHECK(jit(f)(2.f, n).item<float>() == value);
-      CHECK(jit(grad(f))(2.f, n).item<float>() == slope);
-      CHECK(jvp([&](Array x) { return f(x, array(n)); }, std::tuple{Array(2.f)}, std::tuple{Array(1.f)}).second.item<float>() == slope);
-      CHECK(vmap(grad(f), {.in_axes = {none, 0}})(2.f, array({n, 1})).to_vector<float>() == std::vector<float>{slope, 1});
+      CHECK(jit(grad(f))(2.f, n).item<float>() == derivative);
+      CHECK(jvp([&](Array x) { return f(x, array(n)); }, std::tuple{Array(2.f)}, std::tuple{Array(1.f)}).second.item<float>() ==
+            derivative);
+      CHECK(vmap(grad(f), {.in_axes = {none, 0}})(2.f, array({n, 1})).to_vector<float>() == std::vector<float>{derivative, 1});
     }
   const auto counted = [](Array from, Array to, Int most) {
     return jit([=](Array a, Array b) { return fori_loop(a, b, [](Array, Array c) { return c + 1; }, 0, {.max_steps = most}); })(from, to)

@@ -153,9 +153,9 @@ TEST_CASE("checkpoint: a compiled gradient needs less memory, and is the same") 
     for (int i = 0; i < 6; ++i) a = tanh(matmul(a, w));
     return a;
   };
-  auto slope = [](auto f) { return jit(grad([=](Array a) { return sum(f(f(f(f(a))))); })); };
-  const auto kept = slope(block).lower(x).compile(), recomputed = slope(checkpoint(block)).lower(x).compile();
-  const auto saved = slope(checkpoint(block, {.policy = policies::everything_saveable})).lower(x).compile();
+  auto gradient = [](auto f) { return jit(grad([=](Array a) { return sum(f(f(f(f(a))))); })); };
+  const auto kept = gradient(block).lower(x).compile(), recomputed = gradient(checkpoint(block)).lower(x).compile();
+  const auto saved = gradient(checkpoint(block, {.policy = policies::everything_saveable})).lower(x).compile();
   CHECK(tree::all_close(kept(x), recomputed(x), 1e-4));
   CHECK(kept.memory_analysis().temp_size_in_bytes > 2 * recomputed.memory_analysis().temp_size_in_bytes);
   CHECK(saved.memory_analysis().temp_size_in_bytes > 2 * recomputed.memory_analysis().temp_size_in_bytes);

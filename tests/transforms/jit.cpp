@@ -92,13 +92,13 @@ TEST_CASE("a function that captures a value of an outer trace is not taken for a
 
 TEST_CASE("jit under other transforms is one equation that is transformed") {
   auto f = jit([](Array x) { return sin(x) * x; }, {.name = "f"});
-  const double slope = std::sin(2) + 2 * std::cos(2);
-  CHECK(near(grad(f)(2.f), {slope}));
-  CHECK(near(jit(grad(f))(2.f), {slope}));
+  const double derivative = std::sin(2) + 2 * std::cos(2);
+  CHECK(near(grad(f)(2.f), {derivative}));
+  CHECK(near(jit(grad(f))(2.f), {derivative}));
   CHECK(near(grad(grad(f))(2.f), {2 * std::cos(2) - 2 * std::sin(2)}));
   CHECK(near(vmap(f)(array({0.f, 2.f})), {0, 2 * std::sin(2)}));
-  CHECK(near(vmap(grad(f))(array({2.f, 2.f})), {slope, slope}));
-  CHECK(near(jvp(f, std::tuple{2.f}, std::tuple{3.f}).second, {3 * slope}));
+  CHECK(near(vmap(grad(f))(array({2.f, 2.f})), {derivative, derivative}));
+  CHECK(near(jvp(f, std::tuple{2.f}, std::tuple{3.f}).second, {3 * derivative}));
   CHECK(near(jacfwd(jacrev(f))(2.f), {2 * std::cos(2) - 2 * std::sin(2)}));
   const Jaxpr j = make_jaxpr(f)(1.f);
   CHECK(j.eqns().size() == 1);

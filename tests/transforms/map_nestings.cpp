@@ -51,7 +51,7 @@ TEST_CASE("second derivatives through maps of values that are the same on all de
   for (const bool check_vma : {true, false}) {
     CAPTURE(check_vma);
     const auto mapped = shard_map(block, {.mesh = mesh, .in_specs = {P("s", "t"), P()}, .out_specs = P(), .check_vma = check_vma});
-    const auto slopes = [&](auto f) {
+    const auto gradients = [&](auto f) {
       const auto loss = [=](Array v, Array u) { return sum(f(v, u) * cos(arange(3, float32))); };
       const auto first = [=](Array u) { return grad([=](Array v) { return loss(v, u); })(x); };
       return std::vector<Array>{
@@ -62,7 +62,7 @@ TEST_CASE("second derivatives through maps of values that are the same on all de
           grad([=](Array u) { return sum(sin(first(u))); })(w),
           jvp([=](Array u) { return grad([=](Array q) { return loss(x, q); })(u); }, std::tuple{w}, std::tuple{w * 2}).second};
     };
-    const std::vector<Array> want = slopes(one), got = slopes(mapped);
+    const std::vector<Array> want = gradients(one), got = gradients(mapped);
     for (std::size_t i = 0; i < want.size(); ++i) {
       CAPTURE(i);
       CHECK(tree::all_close(device_get(got[i]), want[i], 1e-4, 1e-4));

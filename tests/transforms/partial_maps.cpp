@@ -38,9 +38,9 @@ TEST_CASE("a map over some of the mesh's axes leaves the others to the partition
         CHECK(tree::all_close(device_get(f(x, p)), wanted, 1e-4, 1e-5));
         CHECK(tree::all_close(device_get(jit(f)(x, p)), wanted, 1e-4, 1e-5));
         auto loss = [](auto g) { return [g](Array a, Array b) { return sum(sin(g(a, b))); }; };
-        const Array slopes = grad(loss(whole))(v, w);
-        CHECK(tree::all_close(device_get(jit(grad(loss(f)))(x, p)), slopes, 1e-3, 1e-4));
-        CHECK(tree::all_close(device_get(grad(loss(f))(x, p)), slopes, 1e-3, 1e-4));
+        const Array gradients = grad(loss(whole))(v, w);
+        CHECK(tree::all_close(device_get(jit(grad(loss(f)))(x, p)), gradients, 1e-3, 1e-4));
+        CHECK(tree::all_close(device_get(grad(loss(f))(x, p)), gradients, 1e-3, 1e-4));
       }
     // What nobody placed.
     CHECK(tree::all_close(device_get(f(v, w)), whole(v, w), 1e-4, 1e-5));

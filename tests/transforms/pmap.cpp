@@ -24,11 +24,11 @@ void check_against_vmap(F f, const Array& x) {
   // the derivative of the sum over devices.
   const Array weights = cos(reshape(arange(static_cast<int>(wanted.size()), float32), wanted.shape()));
   const auto loss = [&](auto mapped) { return [=](Array a) { return sum(mapped(a) * weights); }; };
-  const Array slope = grad(loss(vmap(f, {.axis_name = "i"})))(x);
-  CHECK(near(grad(loss(pmap(f, {.axis_name = "i"})))(x), slope.template to_vector<double>(), 1e-4));
-  CHECK(near(jit(grad(loss(pmap(f, {.axis_name = "i"}))))(x), slope.template to_vector<double>(), 1e-4));
+  const Array gradient = grad(loss(vmap(f, {.axis_name = "i"})))(x);
+  CHECK(near(grad(loss(pmap(f, {.axis_name = "i"})))(x), gradient.template to_vector<double>(), 1e-4));
+  CHECK(near(jit(grad(loss(pmap(f, {.axis_name = "i"}))))(x), gradient.template to_vector<double>(), 1e-4));
   const auto [value, tangent] = jvp(loss(pmap(f, {.axis_name = "i"})), std::tuple{x}, std::tuple{cos(x)});
-  CHECK(near(tangent, {sum(slope * cos(x)).template item<double>()}, 1e-3));
+  CHECK(near(tangent, {sum(gradient * cos(x)).template item<double>()}, 1e-3));
 }
 
 }  // namespace
@@ -191,8 +191,8 @@ TEST_CASE("maps within maps") {
   CHECK(near(vmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(x), wanted.to_vector<double>()));
   CHECK(near(pmap(vmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(x), wanted.to_vector<double>()));
   const auto loss = [&](auto f) { return [=](Array a) { return sum(f(a) * rows(2, 4)); }; };
-  const Array slope = grad(loss(vmap(vmap(inner, {.axis_name = "j"}), {.axis_name = "i"})))(x);
-  CHECK(near(grad(loss(pmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})))(x), slope.to_vector<double>(), 1e-4));
+  const Array gradient = grad(loss(vmap(vmap(inner, {.axis_name = "j"}), {.axis_name = "i"})))(x);
+  CHECK(near(grad(loss(pmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})))(x), gradient.to_vector<double>(), 1e-4));
 }
 
 TEST_CASE("maps within maps share the devices, with and without names") {
@@ -378,8 +378,9 @@ TEST_CASE("collectives join all rows of all rounds, and give the bits of one dev
     const Array counts = convert(many * 100, int32);
     const auto total = [](Array v) { return psum(v, "i"); };
     CHECK(array_equal(device_get(pmap(total, {.out_axes = none, .axis_name = "i", .chunk = true})(counts)), sum(counts, 0)).item<bool>());
-    const auto slopes = [&](auto map) { return grad([=](Array v) { return sum(sin(map(v))); })(many); };
-    CHECK(tree::all_close(slopes(pmap(normed, {.axis_name = "i", .chunk = true})), slopes(vmap(normed, {.axis_name = "i"})), 1e-3, 1e-4));
+    const auto gradients = [&](auto map) { return grad([=](Array v) { return sum(sin(map(v))); })(many); };
+    CHECK(tree::all_close(gradients(pmap(normed, {.axis_name = "i", .chunk = true})), gradients(vmap(normed, {.axis_name = "i"})), 1e-3,
+                          1e-4));
   }
   const std::string text = jit(pmap(normed, {.axis_name = "i", .chunk = true})).lower(rows(257, 3)).as_text("jaxpr");
   CHECK_MESSAGE(text.find("f32[264,3] = all_gather") == std::string::npos, text);  // no device has all rows
@@ -387,8 +388,8 @@ TEST_CASE("collectives join all rows of all rounds, and give the bits of one dev
   const auto step = [](const PmapOptions& o) {
     return pmap(
         [](Array w, Array x, Array y) {
-          const Array slope = grad([&](Array v) { return mean(square(tanh(dot(x, v)) - y)); })(w);
-          return w - .1f * pmean(slope, "i");
+          const Array gradient = grad([&](Array v) { return mean(square(tanh(dot(x, v)) - y)); })(w);
+          return w - .1f * pmean(gradient, "i");
         },
         o);
   };

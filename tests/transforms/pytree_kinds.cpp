@@ -151,9 +151,9 @@ TEST_CASE("every kind of node: grad, value, jvp, vjp") {
   CHECK(values_of(g) == wanted);
   CHECK(g.node->next->v.item<float>() == 325.f);
   const auto [y, dy] = jvp(weighted, std::tuple{e}, std::tuple{tree::map([](Array x) { return zeros_like(x) + 1; }, e)});
-  double slope = 0;
-  for (double w : wanted) slope += w;
-  CHECK(dy.item<double>() == slope);
+  double total = 0;
+  for (double w : wanted) total += w;
+  CHECK(dy.item<double>() == total);
   const auto [z, pull] = vjp(weighted, e);
   CHECK(values_of(std::get<0>(pull(1.f))) == wanted);
 }

@@ -25,11 +25,13 @@ void check_order_of_axes(F f, const Array& x) {
   const auto in_pmaps = pmap(pmap(pmap(own, {.axis_name = "c"}), {.axis_name = "b"}), {.axis_name = "a"});
   const Array wanted = one(x);
   const Array weights = cos(reshape(arange(static_cast<int>(wanted.size()), float32), wanted.shape()));
-  const auto slope = [&](auto mapped) { return grad([&](Array v) { return sum(mapped(v) * weights); })(x).template to_vector<double>(); };
-  const std::vector<double> slope_wanted = slope(one);
+  const auto gradient = [&](auto mapped) {
+    return grad([&](Array v) { return sum(mapped(v) * weights); })(x).template to_vector<double>();
+  };
+  const std::vector<double> gradient_wanted = gradient(one);
   const auto check = [&](auto mapped) {
     CHECK(near(mapped(x), wanted.template to_vector<double>(), 1e-5));
-    CHECK(near(array(slope(mapped)), slope_wanted, 1e-4));
+    CHECK(near(array(gradient(mapped)), gradient_wanted, 1e-4));
   };
   check(in_vmap);
   check(in_pmap);

@@ -40,9 +40,9 @@ void check_functions(const Function& mapped, const Function& whole, const std::v
   const Array wanted = whole(args);
   CHECK(tree::all_close(mapped(args), wanted, 1e-4, 1e-5));
   CHECK(tree::all_close(jit(mapped)(args), wanted, 1e-4, 1e-5));
-  const std::vector<Array> slope = grad(sum_of_sines(whole))(args);
-  CHECK(tree::all_close(grad(sum_of_sines(mapped))(args), slope, 1e-4, 1e-4));
-  CHECK(tree::all_close(jit(grad(sum_of_sines(mapped)))(args), slope, 1e-4, 1e-4));
+  const std::vector<Array> gradient = grad(sum_of_sines(whole))(args);
+  CHECK(tree::all_close(grad(sum_of_sines(mapped))(args), gradient, 1e-4, 1e-4));
+  CHECK(tree::all_close(jit(grad(sum_of_sines(mapped)))(args), gradient, 1e-4, 1e-4));
   CHECK(tree::all_close(grad(second(mapped))(args), grad(second(whole))(args), 1e-3, 1e-3));
   std::vector<Array> tangents, batches;
   for (const Array& a : args) tangents.push_back(cos(a)), batches.push_back(stack({a, 2 * a}));

@@ -209,10 +209,10 @@ TEST_CASE("derivatives of jitted functions stay compiled and divided; what jit d
   const Mesh mesh = grid();
   const Array w = device_put(rows(8, 4), NamedSharding{mesh, P(none, "y")}), x = device_put(rows(16, 8), NamedSharding{mesh, P("x", none)});
   const auto loss = jit([](Array p, Array v) { return sum(square(tanh(matmul(v, p)))); });
-  const auto [value, slope] = value_and_grad(loss)(w, x);
-  CHECK(slope.sharding() == w.sharding());
-  const auto [want, want_slope] = value_and_grad(loss)(device_get(w), device_get(x));
-  CHECK(tree::all_close(device_get(slope), want_slope, 1e-5, 1e-5));
+  const auto [value, gradient] = value_and_grad(loss)(w, x);
+  CHECK(gradient.sharding() == w.sharding());
+  const auto [want, want_gradient] = value_and_grad(loss)(device_get(w), device_get(x));
+  CHECK(tree::all_close(device_get(gradient), want_gradient, 1e-5, 1e-5));
   CHECK(near(value, {want.item<double>()}));
   const auto step = jit([&](Array p, Array v) { return p - .1f * grad(loss)(p, v); }, {.donate_argnums = {0}});
   Array p = w + 0;
@@ -221,7 +221,7 @@ TEST_CASE("derivatives of jitted functions stay compiled and divided; what jit d
   const Array q = step(p, x);
   CHECK(q.sharding() == w.sharding());
   CHECK(has(message_of<Error>([&] { p + 1; }), "donated"));
-  CHECK(tree::all_close(device_get(q), device_get(w) - .1f * want_slope, 1e-5, 1e-5));
+  CHECK(tree::all_close(device_get(q), device_get(w) - .1f * want_gradient, 1e-5, 1e-5));
   CHECK(address(q) == before);
   // Arguments that lie otherwise find another program, and find the first again.
   const auto doubled = jit([](Array v) { return v * 2; });

@@ -47,8 +47,8 @@ TEST_CASE("convolutions along sharded dimensions exchange halos") {
     };
     const auto check = [&](const char* what, auto f) {
       check_pieces(what, f, false, tall, k);
-      const auto slopes = grad<0, 1>([f](Array a, Array b) { return sum(sin(f(a, b))); });
-      check_pieces(what, [&](Array a, Array b) { return slopes(a, b); }, n == 8, tall, k);
+      const auto gradients = grad<0, 1>([f](Array a, Array b) { return sum(sin(f(a, b))); });
+      check_pieces(what, [&](Array a, Array b) { return gradients(a, b); }, n == 8, tall, k);
     };
     check("same", convolved({1, 1}, {{1, 1}, {1, 1}}));
     check("wide", convolved({1, 1}, {{2, 2}, {2, 2}}, {.rhs_dilation = {2, 2}}));
@@ -76,9 +76,9 @@ TEST_CASE("windows along sharded dimensions exchange halos") {
     check_pieces("average", [](Array v) { return avg_pool(v, {2, 2}, {.strides = {2, 2}}); }, false, tall);
     check_pieces("max pairs", [](Array v) { return max_pool(v, {2, 2}, {.strides = {2, 2}}); }, false, tall);
     check_pieces("average same", [](Array v) { return avg_pool(v, {5, 3}, {.strides = {1, 1}, .padding = "SAME"}); }, n == 8, tall);
-    check_pieces("slopes of averages", grad([](Array v) { return sum(sin(avg_pool(v, {2, 2}, {.strides = {2, 2}}))); }), true, tall);
-    check_pieces("slopes of maxima", grad([](Array v) { return sum(sin(max_pool(v, {2, 2}, {.strides = {2, 2}}))); }), false, tall);
-    check_pieces("slopes of overlapping maxima", grad([](Array v) { return sum(sin(max_pool(v, {3, 3}))); }), true, tall);
+    check_pieces("gradients of averages", grad([](Array v) { return sum(sin(avg_pool(v, {2, 2}, {.strides = {2, 2}}))); }), true, tall);
+    check_pieces("gradients of maxima", grad([](Array v) { return sum(sin(max_pool(v, {2, 2}, {.strides = {2, 2}}))); }), false, tall);
+    check_pieces("gradients of overlapping maxima", grad([](Array v) { return sum(sin(max_pool(v, {3, 3}))); }), true, tall);
   }
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("gathers, slices and updates along indexed dimensions look up what eac
       check_pieces("index", [](Array v, Array k) { return filled(v(k)); }, true, t, i);
       check_pieces("add", [](Array v, Array k) { return v.at(k).add(1.5f); }, true, t, i);
       check_pieces("set", [](Array v, Array k) { return v.at(k).set(2.5f); }, true, t, i);
-      check_pieces("slopes", grad([](Array v, Array k) { return sum(sin(filled(v(k)))); }), true, t, i);
+      check_pieces("gradients", grad([](Array v, Array k) { return sum(sin(filled(v(k)))); }), true, t, i);
     }
     check_same_bits("take whole indices", [](Array v, Array k) { return take(v, k, 0); }, t, at);
     check_same_bits("zeros keep their sign", [](Array v, Array k) { return 1 / v(k); }, put(table * 0, P("s")), at);
@@ -121,7 +121,7 @@ TEST_CASE("gathers, slices and updates along indexed dimensions look up what eac
   const Array t = device_put(table, NamedSharding{grid, P("c")}),
               i = device_put(array({3, 0, 15, 7, 7, 9, 12, 1}), NamedSharding{grid, P("r")});
   check_pieces("two axes", [](Array v, Array k) { return v(k); }, false, t, i);
-  check_pieces("slopes on two axes", grad([](Array v, Array k) { return sum(sin(v(k))); }), false, t, i);
+  check_pieces("gradients on two axes", grad([](Array v, Array k) { return sum(sin(v(k))); }), false, t, i);
   const auto added = [](Array v, Array k) { return v.at(k).add(0.5f); };
   check_pieces("updates on two axes", added, false, t, i);
   CHECK(jit(added)(t, i).sharding() == NamedSharding(grid, P("c")));
@@ -143,7 +143,7 @@ TEST_CASE("sorts and running sums along sharded dimensions exchange parts") {
     check_same_bits("stable places", [](Array v) { return argsort(floor(v * 3)); }, line);
     check_same_bits("not numbers", [](Array v) { return filled(sort(where(v > 0.5f, std::nanf(""), v))); }, line);
     check_same_bits("zeros", [](Array v) { return 1 / sort(v * 0); }, line);
-    check_pieces("slopes of a sort", grad([](Array v) { return sum(sort(v) * arange(120, float32)); }), true, line);
+    check_pieces("gradients of a sort", grad([](Array v) { return sum(sort(v) * arange(120, float32)); }), true, line);
     if (n > 1) CHECK(jit([](Array v) { return sort(v); })(line).sharding() == line.sharding());
     check_pieces("cumsum of rows", [](Array v) { return cumsum(v, 1); }, false, many);
     if (n > 1) CHECK(jit([](Array v) { return cumsum(v, 1); })(many).sharding() == many.sharding());
@@ -155,7 +155,7 @@ TEST_CASE("sorts and running sums along sharded dimensions exchange parts") {
       CHECK(tree::all_close(device_get(jit([&](Array v) { return flip(f(flip(v))); })(line)), flip(f(flip(whole))), 1e-3, 1e-4));
       if (n > 1) CHECK(jit(f)(line).sharding() == line.sharding());
     }
-    check_pieces("slopes of running sums", grad([](Array v) { return sum(sin(cumsum(v))); }), true, line);
+    check_pieces("gradients of running sums", grad([](Array v) { return sum(sin(cumsum(v))); }), true, line);
   }
 }
 

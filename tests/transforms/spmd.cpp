@@ -65,8 +65,8 @@ TEST_CASE("donated arguments that lie as they are needed give their memory to th
 TEST_CASE("a training step takes the memory of its replicated parameters, step by step, without copies") {
   auto step = pmap(
       [](Array w, Array x) {
-        const Array slope = grad([&](Array v) { return sum(square(tanh(x * v))); })(w);
-        return std::pair{w - .1f * pmean(slope, "i"), ppermute(w, "i", {{0, 1}, {1, 0}})};
+        const Array gradient = grad([&](Array v) { return sum(square(tanh(x * v))); })(w);
+        return std::pair{w - .1f * pmean(gradient, "i"), ppermute(w, "i", {{0, 1}, {1, 0}})};
       },
       {.axis_name = "i", .donate_argnums = {0}});
   auto plain = pmap([](Array w, Array x) { return w - .1f * pmean(grad([&](Array v) { return sum(square(tanh(x * v))); })(w), "i"); },
@@ -333,12 +333,12 @@ TEST_CASE("collectives on every number of devices agree with vmap, and their gra
       const auto by_devices = pmap(c.f, {.axis_name = "i"});
       const auto by_lanes = vmap(c.f, {.axis_name = "i"});
       CHECK(tree::all_close(device_get(by_devices(x)), by_lanes(x), 1e-12, 1e-12));
-      const Array slope = device_get(grad(loss(by_devices))(x));
-      CHECK(tree::all_close(slope, grad(loss(by_lanes))(x), 1e-11, 1e-11));
+      const Array gradient = device_get(grad(loss(by_devices))(x));
+      CHECK(tree::all_close(gradient, grad(loss(by_lanes))(x), 1e-11, 1e-11));
       const Array direction = cos(x);
       const double h = 1e-6,
                    difference = ((loss(by_lanes)(x + h * direction) - loss(by_lanes)(x - h * direction)) / (2 * h)).item<double>();
-      CHECK(std::abs(difference - sum(slope * direction).item<double>()) < 1e-6 * (1 + std::abs(difference)));
+      CHECK(std::abs(difference - sum(gradient * direction).item<double>()) < 1e-6 * (1 + std::abs(difference)));
     }
   }
 }

@@ -62,13 +62,13 @@ TEST_CASE("threads trace, differentiate and compile the same programs for the fi
     const auto donating = pmap(step, {.axis_name = "i", .donate_argnums = {0}});
     Array d = pmap([](Array a) { return a + 0; })(broadcast_to(w, {8, 64, 96}));
     for (int k = 0; k < 3; ++k) d = donating(d, v);
-    const Array slope = jit(grad(jit(loss)))(put(w, P(none, "m")), put(numbers({320, 64}), P("b")));
+    const Array gradient = jit(grad(jit(loss)))(put(w, P(none, "m")), put(numbers({320, 64}), P("b")));
     const Array soft = jit([](Array a) { return sum(nn::softmax(a), 0) + mean(a); })(put(numbers({512, 1000}), P("b", "m")));
     const Array inverse = jit([](Array a) { return linalg::inv(a + 4 * eye(16)); })(put(numbers({8, 16, 16}), P("b")));
     const auto ring =
         shard_map([](Array a) { return matmul(a, transpose(all_gather(a, "b", {.tiled = true}))) + psum(sum(a), {"b", "m"}); },
                   {.mesh = mesh, .in_specs = P("b", "m"), .out_specs = P("b", "m")});
-    return std::vector{last, losses, d, slope, soft, inverse, ring(numbers({64, 64})), vmap(grad(loss), {.in_axes = {none, 0}})(w, v)};
+    return std::vector{last, losses, d, gradient, soft, inverse, ring(numbers({64, 64})), vmap(grad(loss), {.in_axes = {none, 0}})(w, v)};
   });
 }
 

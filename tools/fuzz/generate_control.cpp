@@ -222,9 +222,9 @@ void Generator::derived() {
   switch (random_.below(6)) {
     case 0: return keep(tame(grad(loss)(x)));
     case 1: {
-      const auto [y, slope] = value_and_grad(loss)(x);
+      const auto [y, gradient] = value_and_grad(loss)(x);
       keep(y);
-      return keep(tame(slope));
+      return keep(tame(gradient));
     }
     case 2: {
       f.wanted = {Aval{x.shape(), x.dtype()}};
