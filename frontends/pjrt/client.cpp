@@ -1,6 +1,8 @@
 // The client and its devices: those of weft's platform, with a memory each under the names that JAX uses for a device's and a host's.
 #include <fmt/format.h>
 
+#include "weft/core/base/config.h"
+#include "weft/core/base/environment.h"
 #include "weft/frontends/pjrt/entries.h"
 #include "weft/frontends/pjrt/objects.h"
 #include "weft/version.h"
@@ -96,6 +98,8 @@ void Client_Create(ClientCreateArgs& a) {
   for (std::size_t i = 0; i < a.num_options; ++i)
     invalid(fmt::format("there is no option `{}`; devices are set by WEFT_PLATFORM and WEFT_NUM_CPU_DEVICES",
                         std::string(a.options[i].name, a.options[i].name_size)));
+  // As XLA's CPU backend does, by which JAX's tests and users judge.
+  config.flush_subnormals = detail::is_switched_on("WEFT_FLUSH_SUBNORMALS", true);
   a.client = new Client;
 }
 void Client_Destroy(ObjectArgs<Client>& a) { delete a.object; }

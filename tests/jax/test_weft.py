@@ -311,6 +311,12 @@ def test_names_of_programs_need_no_letters():
     np.testing.assert_array_equal(np.asarray(out), np.eye(4)[[0, 0, 2, 3]])
 
 
+def test_subnormal_numbers_are_zeros():
+    small = np.full(100000, 2e-38, np.float32)
+    results = [np.asarray(jax.jit(lambda v: v * 0.5)(jax.device_put(small, jax.devices(platform)[0]))) for platform in ("weft", "cpu")]
+    np.testing.assert_array_equal(*results)
+
+
 def test_debug_print(capfd):
     jax.jit(lambda v: jax.debug.print("sum {} of {}", v.sum(), v), device=jax.devices("weft")[0])(np.ones(3, np.float32))
     jax.effects_barrier()
