@@ -49,6 +49,26 @@ const Row kRows[] = {
          return Arrays{abs(d.u), d.s};
        });
      }},
+    {"principal_axes_f64_500x20x6",
+     [](Writer& w) {
+       return written(
+           w, {{{500, 20, 6}, float64}},
+           "c = a - a.mean(1, keepdims=True)\nw, v = jnp.linalg.eigh(jnp.einsum('nij,nik->njk', c, c) / 19)\nreturn [w, jnp.abs(v)]",
+           [](A a) {
+             const Array c = a - mean(a, 1, {.keepdims = true});
+             const auto [w, v] = linalg::eigh(einsum("nij,nik->njk", c, c) / 19.);
+             return Arrays{w, abs(v)};
+           });
+     }},
+    {"rigid_fit_f32_1000x30x3",
+     [](Writer& w) {
+       return written(w, {{{1000, 30, 3}}, {{1000, 30, 3}}},
+                      "u, s, v = jnp.linalg.svd(jnp.einsum('nij,nik->njk', a + b, b))\nreturn jnp.matmul(u * jnp.sign(s)[:, None], v)",
+                      [](A a, A b) {
+                        const auto d = linalg::svd(einsum("nij,nik->njk", a + b, b), {.full_matrices = true});
+                        return matmul(d.u * expand_dims(sign(d.s), 1), d.vh);
+                      });
+     }},
     {"eigh_f64_1000x4x4",
      [](Writer& w) {
        return written(w, {{{1000, 4, 4}, float64}}, "return jnp.linalg.eigvalsh(a + jnp.swapaxes(a, 1, 2))",

@@ -51,6 +51,24 @@ bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh);
 template <class T>
 bool qr(const T* a, int m, int n, int columns, T* q, T* r);
 
+// The same for each of `count` matrices, one behind the other, whose results are NaN where an algorithm fails. What comes of a matrix does
+// not depend on the others. Vectors, q, u and vh may be null.
+
+/// `good[k]`: whether matrix k is positive definite.
+template <class T>
+void cholesky_of_each(T* a, std::int64_t count, int n, std::uint8_t* good);
+template <class T>
+void lu_of_each(T* a, std::int64_t count, int m, int n, std::int32_t* pivots);
+/// `conjugate`: op(a) is conjugated too.
+template <class T>
+void triangular_solve_of_each(const T* a, T* b, std::int64_t count, int m, int n, TriangularForm form, bool conjugate);
+template <class T>
+void eigh_of_each(const T* a, std::int64_t count, int n, bool lower, Real<T>* values, T* vectors);
+template <class T>
+void svd_of_each(const T* a, std::int64_t count, int m, int n, bool full, Real<T>* s, T* u, T* vh);
+template <class T>
+void qr_of_each(const T* a, std::int64_t count, int m, int n, int columns, T* q, T* r);
+
 template <class T>
 using Complex = std::complex<Real<T>>;
 

@@ -64,15 +64,8 @@ struct Eigh {
     const Matrices m(c.in[0].aval.shape);
     const auto [lower, only_values] = c.get<Params>();
     with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
-      std::vector<T> copy(static_cast<std::size_t>(only_values ? m.size : 0));
-      for (std::int64_t k = 0; k < m.count; ++k) {
-        T* vectors = only_values ? copy.data() : c.out[0].as<T>() + k * m.size;
-        auto* values = c.out.back().as<lapack::Real<T>>() + k * m.rows;
-        std::copy_n(c.in[0].as<T>() + k * m.size, m.size, vectors);
-        if (lapack::eigh(vectors, m.rows, lower, !only_values, values)) continue;
-        fill_nan(vectors, m.size);
-        fill_nan(values, m.rows);
-      }
+      lapack::eigh_of_each(c.in[0].as<T>(), m.count, m.rows, lower, c.out.back().as<lapack::Real<T>>(),
+                           only_values ? nullptr : c.out[0].as<T>());
     });
   }
 };
@@ -141,23 +134,19 @@ struct Svd {
   static void reference(const ReferenceContext& c) {
     const Params& p = c.get<Params>();
     const Matrices a(c.in[0].aval.shape);
-    const std::int64_t k = std::min(a.rows, a.columns);
     with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
-      using R = lapack::Real<T>;
-      std::vector<T> copy(static_cast<std::size_t>(a.size));
-      const Matrices u = p.compute_uv ? Matrices(c.out[1].aval.shape) : a, vh = p.compute_uv ? Matrices(c.out[2].aval.shape) : a;
-      for (std::int64_t i = 0; i < a.count; ++i) {
-        std::copy_n(c.in[0].as<T>() + i * a.size, a.size, copy.data());
-        R* s = c.out[0].as<R>() + i * k;
-        T *left = nullptr, *right = nullptr;
-        if (p.compute_uv) {
-          left = c.out[1].as<T>() + i * u.size, right = c.out[2].as<T>() + i * vh.size;
-          if (a.size == 0) set_identity(left, u.rows, u.columns), set_identity(right, vh.rows, vh.columns);
+      T *u = nullptr, *vh = nullptr;
+      if (p.compute_uv) {
+        u = c.out[1].as<T>(), vh = c.out[2].as<T>();
+        if (a.size == 0) {
+          const Matrices left(c.out[1].aval.shape), right(c.out[2].aval.shape);
+          for (std::int64_t i = 0; i < a.count; ++i) {
+            set_identity(u + i * left.size, left.rows, left.columns);
+            set_identity(vh + i * right.size, right.rows, right.columns);
+          }
         }
-        if (lapack::svd(copy.data(), a.rows, a.columns, p.compute_uv, p.full_matrices, s, left, right)) continue;
-        fill_nan(s, k);
-        if (p.compute_uv) fill_nan(left, u.size), fill_nan(right, vh.size);
       }
+      lapack::svd_of_each(c.in[0].as<T>(), a.count, a.rows, a.columns, p.full_matrices, c.out[0].as<lapack::Real<T>>(), u, vh);
     });
   }
 
@@ -218,14 +207,9 @@ struct Qr {
   static BatchResult batch(const BatchContext& c) { return batch_matrices(c); }
   static void reference(const ReferenceContext& c) {
     const bool only_r = c.get<Params>().only_r;
-    const Matrices a(c.in[0].aval.shape), q(c.out[0].aval.shape), r(c.out.back().aval.shape);
+    const Matrices a(c.in[0].aval.shape), r(c.out.back().aval.shape);
     with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
-      for (std::int64_t k = 0; k < a.count; ++k) {
-        T *to_q = only_r ? nullptr : c.out[0].as<T>() + k * q.size, *to_r = c.out.back().as<T>() + k * r.size;
-        if (lapack::qr(c.in[0].as<T>() + k * a.size, a.rows, a.columns, r.rows, to_q, to_r)) continue;
-        if (to_q) fill_nan(to_q, q.size);
-        fill_nan(to_r, r.size);
-      }
+      lapack::qr_of_each(c.in[0].as<T>(), a.count, a.rows, a.columns, r.rows, only_r ? nullptr : c.out[0].as<T>(), c.out.back().as<T>());
     });
   }
 };

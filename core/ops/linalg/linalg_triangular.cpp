@@ -41,10 +41,12 @@ struct Cholesky {
   static void reference(const ReferenceContext& c) {
     const Matrices m(c.in[0].aval.shape);
     with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
+      std::copy_n(c.in[0].as<T>(), m.count * m.size, c.out[0].as<T>());
+      std::vector<std::uint8_t> positive(static_cast<std::size_t>(m.count));
+      lapack::cholesky_of_each(c.out[0].as<T>(), m.count, m.rows, positive.data());
       for (std::int64_t k = 0; k < m.count; ++k) {
         T* out = c.out[0].as<T>() + k * m.size;
-        std::copy_n(c.in[0].as<T>() + k * m.size, m.size, out);
-        bool good = lapack::cholesky(out, m.rows);
+        bool good = positive[static_cast<std::size_t>(k)] != 0;
         if (good && !all_finite(out, m.size)) {
           // LAPACK accepts a NaN on the diagonal as positive, and turns quotients by infinity into 0.
           if (m.rows <= kWrittenOut) {
@@ -98,14 +100,11 @@ struct Lu {
     const Matrices m(c.in[0].aval.shape);
     const std::int64_t k = std::min(m.rows, m.columns);
     with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
+      std::copy_n(c.in[0].as<T>(), m.count * m.size, c.out[0].as<T>());
+      lapack::lu_of_each(c.out[0].as<T>(), m.count, m.rows, m.columns, c.out[1].as<std::int32_t>());
       for (std::int64_t i = 0; i < m.count; ++i) {
         T* out = c.out[0].as<T>() + i * m.size;
         std::int32_t *pivots = c.out[1].as<std::int32_t>() + i * k, *permutation = c.out[2].as<std::int32_t>() + i * m.rows;
-        std::copy_n(c.in[0].as<T>() + i * m.size, m.size, out);
-        if (!lapack::lu(out, m.rows, m.columns, pivots)) {
-          fill_nan(out, m.size);
-          std::iota(pivots, pivots + k, 0);
-        }
         if (std::max(m.rows, m.columns) <= kWrittenOut && !all_finite(out, m.size)) {
           std::copy_n(c.in[0].as<T>() + i * m.size, m.size, out);
           eliminate(out, m.rows, m.columns, pivots);
@@ -180,19 +179,20 @@ struct TriangularSolve {
     const Params& p = c.get<Params>();
     const Matrices a(c.in[0].aval.shape), b(c.in[1].aval.shape);
     with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
+      const lapack::TriangularForm form{p.left_side, p.lower, p.transpose_a, p.unit_diagonal};
+      std::copy_n(c.in[1].as<T>(), b.count * b.size, c.out[0].as<T>());
+      lapack::triangular_solve_of_each(c.in[0].as<T>(), c.out[0].as<T>(), b.count, b.rows, b.columns, form, p.conjugate_a);
       std::vector<T> conjugated;
       for (std::int64_t k = 0; k < b.count; ++k) {
         const T* matrix = c.in[0].as<T>() + k * a.size;
         T* out = c.out[0].as<T>() + k * b.size;
-        std::copy_n(c.in[1].as<T>() + k * b.size, b.size, out);
+        if (a.rows > kWrittenOut || b.size > kWrittenOut * kWrittenOut || all_finite(out, b.size)) continue;
         if constexpr (is_complex_storage<T>)
           if (p.conjugate_a) {
             conjugated.assign(matrix, matrix + a.size);
             for (T& v : conjugated) v = std::conj(v);
             matrix = conjugated.data();
           }
-        lapack::triangular_solve(matrix, out, b.rows, b.columns, {p.left_side, p.lower, p.transpose_a, p.unit_diagonal});
-        if (a.rows > kWrittenOut || b.size > kWrittenOut * kWrittenOut || all_finite(out, b.size)) continue;
         std::copy_n(c.in[1].as<T>() + k * b.size, b.size, out);
         // x op(a) = b is op(a)^T x^T = b^T.
         const bool transpose = p.transpose_a == p.left_side;
