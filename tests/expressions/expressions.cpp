@@ -121,7 +121,8 @@ TEST_CASE("expressions have JAX's values, dtypes, shapes and gradients") {
       }
     };
     check("as it is", want, [&] { return c.function(x, y, z); });
-    check("compiled", want, [&] { return jit([f = c.function](Array a, Array b, Array d) { return f(a, b, d); })(x, y, z); });
+    if (c.compiles)
+      check("compiled", want, [&] { return jit([f = c.function](Array a, Array b, Array d) { return f(a, b, d); })(x, y, z); });
     if (c.maps)
       check("mapped and compiled", want, [&] {
         const auto twice = [](const Array& a) { return stack({a, a}); };

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes arrays.npz, what the expressions are applied to, and results.npz with results.txt: what JAX 0.10.2 gives for each, and for the
 gradient in x of a weighted sum of it. Arrays of 64 bits are computed with jax_enable_x64, all others without; positions and
-counts of 64 bits are written as int32, which they are without it."""
+counts of 64 bits are written as int32, which they are without it. With a number, write_results.py keeps the results of the
+expressions before that one."""
 import os
 import sys
 import warnings
@@ -76,6 +77,17 @@ def main():
             stored[key + ".bf16" if x.dtype == ml_dtypes.bfloat16 else key] = x.view(np.uint16) if x.dtype == ml_dtypes.bfloat16 else x
     np.savez_compressed(expressions.folder / "arrays.npz", **stored)
     lines, values, at, failed = [], [], 0, {}
+    first = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    if first:
+        lines = [l for l in (expressions.folder / "results.txt").read_text().splitlines() if int(l.split()[0]) < first]
+        kept = np.load(expressions.folder / "results.npz")["values"]
+
+        def end_of(dtype, shape, start):
+            parts = 2 if dtype.startswith("complex") else 1
+            return int(start) + parts * int(np.prod([int(d) for d in shape.split(",")] if shape != "-" else [1]))
+
+        at = max(end_of(*words[k:k + 3]) for words in map(str.split, lines) for k in range(2, len(words), 3))
+        values.append(kept[:at])
 
     def keep(r):
         nonlocal at
@@ -98,7 +110,7 @@ def main():
         except jax.errors.ConcretizationTypeError:
             return program(args)
 
-    for number, cpp, python, used, flags in table:
+    for number, cpp, python, used, flags in table[first:]:
         if number % 50 == 0:
             print(number, len(lines), file=sys.stderr, flush=True)
         f = eval(f"lambda x, y, z: {python}", {"jnp": jnp, "jax": jax, "lax": lax})

@@ -1,0 +1,43 @@
+#include "weft/library/jnp/activations.h"
+
+#include <numbers>
+
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/promotion.h"
+#include "weft/core/trace/trace.h"
+#include "weft/library/nn/nn.h"
+
+namespace weft::nn {
+
+using detail::LocScope;
+
+Array hard_swish(Arg x) { return hard_silu(std::move(x)); }
+Array squareplus(Arg x, Arg b) {
+  LocScope scope(x.where());
+  return (x.array() + sqrt(square(x) + b)) / 2;
+}
+Array sparse_plus(Arg x) {
+  LocScope scope(x.where());
+  const Array v = detail::to_inexact(x);
+  return where(v <= -1, 0, where(v >= 1, v, square(v + 1) / 4));
+}
+Array sparse_sigmoid(Arg x) {
+  LocScope scope(x.where());
+  return clip(detail::to_inexact(x) + 1, 0, 2) * 0.5;
+}
+Array log1mexp(Arg x) {
+  LocScope scope(x.where());
+  const Array v = detail::to_inexact(x), small = v < std::numbers::ln2;
+  // Each branch sees numbers for which its derivative is finite.
+  const Array near = where(small, v, 1), far = where(small, 1, v);
+  return where(small, log(-expm1(-near)), log1p(-exp(-far)));
+}
+Array logmeanexp(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  const Array total = weft::logsumexp(x, axis, options);
+  const Array counted = sum(ones(x.array().shape(), total.dtype()), axis, {.keepdims = options.keepdims, .where = options.where});
+  return total - log(counted);
+}
+
+}  // namespace weft::nn

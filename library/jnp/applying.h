@@ -1,0 +1,91 @@
+// Functions applied along axes, to pieces, and to broadcast arguments: apply_along_axis, piecewise, vectorize.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "weft/core/array/array_functions.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/library/jnp/array_function.h"
+#include "weft/transforms/flat.h"
+#include "weft/transforms/maps/vmap.h"
+
+namespace weft {
+
+namespace detail {
+/// x with an axis at the end and all others as one in front.
+Array rows_along(const Array& x, int axis);
+/// The results of the rows, in the place of the axis.
+Array from_rows_along(const Array& results, const Shape& shape, int axis);
+Array reduced_over(const Array& result, const Array& x, int axis, SourceLoc loc);
+int axis_to_apply_along(const Arg& x, int axis, const char* operation);
+
+/// How many trailing dimensions of each argument a function takes, by the text `(m,n),(n)->(m)`.
+struct CoreDimensions {
+  CoreDimensions(const std::string& signature, std::size_t arguments, SourceLoc loc);
+  std::vector<std::vector<std::string>> names;
+};
+/// The arguments broadcast over their leading dimensions, which become one.
+struct BroadcastArguments {
+  std::vector<Array> rows;
+  Shape leading;
+};
+BroadcastArguments broadcast_leading(const CoreDimensions& core, std::vector<Array> arguments, SourceLoc loc);
+Array with_leading_dimensions(const Array& x, const Shape& leading);
+}  // namespace detail
+
+/// f of each vector along an axis, the others mapped (jnp.apply_along_axis): the dimensions of f's result stand in the place of the axis.
+template <class F>
+Array apply_along_axis(F f, AxisNumber axis, Arg x) {
+  const int a = detail::axis_to_apply_along(x, axis, "apply_along_axis");
+  auto mapped = vmap([f = std::move(f)](Array row) mutable { return Array(f(row)); });
+  return detail::from_rows_along(mapped(detail::rows_along(x.array(), a)), x.array().shape(), a);
+}
+/// f(x, axis) for each of the axes in turn, which stay with size 1 where f drops them (jnp.apply_over_axes).
+template <class F>
+Array apply_over_axes(F f, Arg x, Axis axes) {
+  Array out = x.array();
+  for (int axis : axes.axes()) {
+    const int a = detail::axis_to_apply_along(Arg(out, x.where()), axis, "apply_over_axes");
+    out = detail::reduced_over(Array(f(out, a)), out, a, x.where());
+  }
+  return out;
+}
+
+/// A function of arrays, or a value, for piecewise.
+class Piece {
+ public:
+  template <Scalar T>
+  Piece(T value) : function_([value](const Array&) { return Array(value); }) {}
+  Piece(const Array& value) : function_([value](const Array&) { return value; }) {}
+  template <class F>
+    requires(!std::is_convertible_v<F, Array> && std::is_invocable_r_v<Array, F&, const Array&>)
+  Piece(F f) : function_(std::move(f)) {}
+  Array operator()(const Array& x) const { return function_(x); }
+
+ private:
+  ArrayFunction function_;
+};
+/// Elementwise, the function whose condition holds, the last one of several; the function behind the others, or 0, where none does
+/// (jnp.piecewise). All functions are computed of all of x. The result has x's dtype.
+Array piecewise(Arg x, Args conditions, const std::vector<Piece>& functions);
+
+/// A function of arrays with the given trailing dimensions, mapped over all leading ones, which are broadcast together (jnp.vectorize):
+/// `vectorize(f, "(n),(n)->()")`; without a signature f takes scalars. Names that occur twice are sizes that must agree.
+template <class F>
+auto vectorize(F f, std::string signature = {}, SourceLoc loc = SourceLoc::here()) {
+  return [f = std::move(f), signature = std::move(signature), loc]<class... A>(const A&... arguments) {
+    static_assert((std::is_convertible_v<const A&, Array> && ...), "weft: a vectorized function takes arrays");
+    const detail::CoreDimensions core(signature, sizeof...(A), loc);
+    const detail::BroadcastArguments all = detail::broadcast_leading(core, {Array(arguments)...}, loc);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto results = vmap(f)(all.rows[I]...);
+      return detail::map_leaves(results, [&](const Array& x) { return detail::with_leading_dimensions(x, all.leading); });
+    }(std::index_sequence_for<A...>());
+  };
+}
+
+}  // namespace weft

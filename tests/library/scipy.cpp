@@ -1,0 +1,171 @@
+// Functions of <weft/scipy.h> and the newer ones of <weft/jnp.h> where their values alone don't say enough: nested transforms, what is
+// refused, convergence.
+#include <doctest/doctest.h>
+#include <weft/jnp.h>
+#include <weft/scipy.h>
+#include <weft/weft.h>
+
+#include <cmath>
+#include <string>
+
+using namespace weft;
+
+namespace {
+
+template <class E, class F>
+std::string message(F f) {
+  try {
+    f();
+  } catch (const E& e) {
+    return e.message();
+  }
+  return "nothing was thrown";
+}
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+Array symmetric(std::int64_t n, unsigned seed) {
+  const Array a = random::normal(random::key(seed), {n, n}, float64);
+  return matmul(a, a.T()) + static_cast<double>(n) * eye(n, float64);
+}
+
+}  // namespace
+
+TEST_CASE("iterative solvers: larger systems, functions, gradients by the matrix, maps") {
+  const std::int64_t n = 60;
+  const Array a = symmetric(n, 1), b = random::normal(random::key(2), {n}, float64);
+  const Array general = a + 3 * random::normal(random::key(3), {n, n}, float64);
+  const Array x = linalg::solve(a, b), y = linalg::solve(general, b);
+  CHECK(allclose(linalg::cg(a, b, {.tol = 1e-12}), x, 1e-9).item<bool>());
+  CHECK(allclose(linalg::bicgstab(general, b, {.tol = 1e-12}), y, 1e-8).item<bool>());
+  CHECK(allclose(linalg::gmres(general, b, {.tol = 1e-12}), y, 1e-8).item<bool>());
+  CHECK(allclose(linalg::gmres(general, b, {.tol = 1e-12, .restart = 5}), y, 1e-8).item<bool>());
+
+  const auto loss = [&](auto solve) { return [=](const Array& m) { return sum(square(solve(m))); }; };
+  const Array wanted = grad(loss([&](const Array& m) { return linalg::solve(m, b); }))(general);
+  CHECK(
+      allclose(grad(loss([&](const Array& m) { return linalg::gmres(m, b, {.tol = 1e-13}); }))(general), wanted, 1e-6, 1e-9).item<bool>());
+  CHECK(allclose(jit(grad(loss([&](const Array& m) {
+                   return linalg::bicgstab([m](const Array& v) { return matmul(m, v); }, b, {.tol = 1e-13});
+                 })))(general),
+                 wanted, 1e-6, 1e-9)
+            .item<bool>());
+
+  const Array many = random::normal(random::key(4), {4, n}, float64);
+  const auto each = [&](Array v) { return linalg::cg(a, v, {.tol = 1e-12}); };
+  CHECK(allclose(jit(vmap(each))(many).T(), linalg::solve(a, many.T()), 1e-8).item<bool>());
+  CHECK(allclose(vmap([&](Array m, Array v) { return linalg::gmres(m, v, {.tol = 1e-12}); })(stack({a, general}), stack({b, b})),
+                 stack({x, y}), 1e-8)
+            .item<bool>());
+}
+
+TEST_CASE("iterative solvers refuse what is no square matrix or has other shapes") {
+  CHECK(has(message<ShapeError>([] { linalg::cg(ones({2, 3}), ones(2)); }), "is not square"));
+  CHECK(has(message<ShapeError>([] { linalg::cg(ones({2, 2, 2}), ones(2)); }), "one square matrix"));
+  CHECK(has(message<ShapeError>([] { linalg::cg(eye(2), ones(2), {.x0 = ones(3)}); }), "x0"));
+  CHECK(has(message<Error>([] { linalg::gmres(eye(2), ones(2), {.restart = 0}); }), "restart is 0"));
+  CHECK_THROWS_AS(linalg::cg([](const Array& v) { return v(0); }, ones(2)), Error);
+}
+
+TEST_CASE("minimize: Rosenbrock's function, mapped and compiled, and what it says where it fails") {
+  const auto rosenbrock = [](const Array& v) {
+    const Array a = v(slice(none, -1)), b = v(slice(1, none));
+    return sum(100 * square(b - square(a)) + square(1 - a));
+  };
+  const Array starts = random::normal(random::key(1), {5, 3}, float64);
+  const auto least = [&](Array x) {
+    const auto r = optimize::minimize(rosenbrock, x, {.gtol = 1e-8});
+    return std::pair{r.x, r.success};
+  };
+  const auto [x, success] = jit(vmap(least))(starts);
+  CHECK(all(success).item<bool>());
+  CHECK(allclose(x, 1, 1e-6).item<bool>());
+  const auto one = least(starts(0));
+  CHECK(allclose(one.first, x(0), 1e-6).item<bool>());
+
+  const auto short_run = optimize::minimize(rosenbrock, starts(1), {.gtol = 1e-8, .maxiter = 2});
+  CHECK(!short_run.success.item<bool>());
+  CHECK(short_run.status.item<int>() == 1);
+  CHECK(short_run.nit.item<int>() == 2);
+  const auto matrix = optimize::minimize([](const Array& m) { return sum(square(m - 3)); }, zeros({2, 2}));
+  CHECK(matrix.x.shape() == Shape(2, 2));
+  CHECK(allclose(matrix.x, 3, 1e-5).item<bool>());
+  CHECK(matrix.hess_inv.shape() == Shape(4, 4));
+  // A slope without an end: no step fulfils the conditions.
+  const auto endless = optimize::minimize([](const Array& v) { return sum(v); }, zeros(2));
+  CHECK(!endless.success.item<bool>());
+
+  CHECK(has(message<Error>([&] { optimize::minimize(rosenbrock, zeros(3), {.method = "Newton"}); }), "unknown method `Newton`"));
+  CHECK(has(message<DTypeError>([&] { optimize::minimize(rosenbrock, zeros(3, complex64)); }), "is complex"));
+}
+
+TEST_CASE("tridiagonal systems with small pivots, batches, gradients") {
+  const Array dl = array({0., 1., 2., 1.}, float64), d = array({0., 3., 1e-20, 2.}, float64), du = array({2., 1., 1., 0.}, float64);
+  const Array b = random::normal(random::key(1), {4, 2}, float64);
+  const Array dense = diag(d) + diag(dl(slice(1, none)), -1) + diag(du(slice(none, -1)), 1);
+  CHECK(allclose(linalg::tridiagonal_solve(dl, d, du, b), linalg::solve(dense, b), 1e-10).item<bool>());
+  const auto both = [](const Array& x) { return stack({x, x + 0.5}); };
+  const Array batch = linalg::tridiagonal_solve(both(dl), both(d), both(du), both(b));
+  CHECK(allclose(batch(0), linalg::solve(dense, b), 1e-10).item<bool>());
+  CHECK(allclose(jit(vmap([](Array p, Array q, Array r, Array s) { return linalg::tridiagonal_solve(p, q, r, s); }))(both(dl), both(d),
+                                                                                                                     both(du), both(b)),
+                 batch, 1e-10)
+            .item<bool>());
+  const Array g = grad([&](Array x) { return sum(square(linalg::tridiagonal_solve(dl, x + 4, du, b))); })(d);
+  const Array wanted = grad(
+      [&](Array x) { return sum(square(linalg::solve(diag(x + 4) + diag(dl(slice(1, none)), -1) + diag(du(slice(none, -1)), 1), b))); })(d);
+  CHECK(allclose(g, wanted, 1e-9).item<bool>());
+  CHECK_THROWS_AS(linalg::tridiagonal_solve(dl, d, du(slice(0, 3)), b), ShapeError);
+}
+
+TEST_CASE("square roots and Sylvester's equation: batches and derivatives") {
+  const Array a = stack({symmetric(4, 1), symmetric(4, 2)}), c = random::normal(random::key(3), {2, 4, 4}, float64);
+  const Array root = linalg::sqrtm(a);
+  CHECK(allclose(matmul(root, root), a, 1e-10).item<bool>());
+  CHECK(allclose(jit(vmap([](Array m) { return linalg::sqrtm(m); }))(a), root, 1e-10).item<bool>());
+  const auto [y, dy] = jvp([](Array m) { return linalg::sqrtm(m); }, std::tuple{a}, std::tuple{c});
+  const double h = 1e-6;
+  CHECK(allclose(dy, (linalg::sqrtm(a + h * c) - linalg::sqrtm(a - h * c)) / (2 * h), 1e-5, 1e-7).item<bool>());
+  const Array x = linalg::solve_sylvester(a, a + 1, c);
+  CHECK(allclose(matmul(a, x) + matmul(x, a + 1), c, 1e-9).item<bool>());
+  const auto loss = [&](Array m) { return sum(square(linalg::solve_sylvester(m, a + 1, c))); };
+  const Array g = grad(loss)(a), e = random::normal(random::key(5), {2, 4, 4}, float64);
+  CHECK(std::abs(sum(g * e).item() - ((loss(a + h * e) - loss(a - h * e)) / (2 * h)).item()) < 1e-5);
+  CHECK_THROWS_AS(grad([](Array m) { return sum(linalg::schur(m).t); })(a), Error);
+}
+
+TEST_CASE("sets, insertions and bits refuse what they can't do") {
+  CHECK(has(message<ConcretizationError>([] { jit([](Array x) { return unique_counts(x).counts; })(arange(3)); }), "give the size"));
+  CHECK(has(message<ConcretizationError>([] { jit([](Array x, Array i) { return delete_(x, i); })(arange(3), array({0, 1})); }),
+            "the positions i32[2], which are traced"));
+  CHECK(has(message<AxisError>([] { delete_(arange(3), 3); }), "position 3 is out of bounds along axis 0"));
+  CHECK(has(message<ShapeError>([] { unique_all(zeros(0), {.size = 2}); }), "is empty"));
+  CHECK(has(message<DTypeError>([] { insert(arange(3), 0.5f, 1); }), "must be integers"));
+  CHECK(has(message<AxisError>([] { partition(arange(3), 3); }), "kth is 3"));
+  CHECK(has(message<DTypeError>([] { unpackbits(arange(3)); }), "must be uint8"));
+  CHECK(has(message<Error>([] { packbits(arange(3), {.bitorder = "middle"}); }), "unknown bitorder `middle`"));
+  CHECK(has(message<Error>([] { vectorize([](Array a) { return a; }, "(n->n")(arange(3)); }), "the signature `(n->n`"));
+  CHECK(has(message<ShapeError>([] { vectorize([](Array a, Array b) { return a + b; }, "(n),(n)->(n)")(arange(3), arange(2)); }),
+            "the size n of argument 1"));
+  CHECK(has(message<ConcretizationError>([] { jit([](Array p) { return roots(p); })(ones(3)); }), ".strip_zeros = false"));
+  CHECK(unique_all(zeros(0)).values.shape() == Shape(0));
+  CHECK(setdiff1d(arange(3), zeros(0, int32)).size() == 3);
+  CHECK(union1d(zeros(0), zeros(0)).size() == 0);
+  const auto twice = vectorize([](Array a) { return std::pair{a, 2 * a}; })(ones({2, 3}));
+  CHECK(twice.second.shape() == Shape(2, 3));
+}
+
+TEST_CASE("signals and images refuse what they can't do, and round trips") {
+  const Array x = random::normal(random::key(1), {3, 50}, float64);
+  const auto s = stft(x, {.nperseg = 16, .noverlap = 12});
+  const Array back = istft(s.transform, {.nperseg = 16, .noverlap = 12}).signal;
+  CHECK(allclose(back(slice(), slice(0, 50)), x, 1e-10).item<bool>());
+  CHECK(allclose(fft::idct(fft::dct(x, {.norm = "forward"}), {.norm = "forward"}), x, 1e-10).item<bool>());
+  CHECK(has(message<Error>([&] { welch(x, {.window = "flattop"}); }), "unknown window `flattop`"));
+  CHECK(has(message<Error>([&] { stft(x, {.nperseg = 16, .noverlap = 16}); }), "noverlap is 16"));
+  CHECK(has(message<Error>([&] { fft::dct(x, {.norm = "none"}); }), "unknown norm `none`"));
+  CHECK(has(message<Error>([&] { image::resize(x, {2, 2}, "sharp"); }), "unknown method `sharp`"));
+  CHECK(has(message<ShapeError>([&] { image::resize(x, {2}, "linear"); }), "as many dimensions"));
+  CHECK(has(message<Error>([&] { map_coordinates(x, {x, x}, {.order = 3}); }), "order is 3"));
+  CHECK(has(message<ShapeError>([&] { map_coordinates(x, {x}); }), "one for each dimension"));
+  CHECK(has(message<ShapeError>([&] { fftconvolve(x, x(0)); }), "as many dimensions"));
+}
