@@ -5,6 +5,7 @@
 #include "weft/backends/codegen/schedule/schedule.h"
 #include "weft/backends/cpu/jit.h"
 #include "weft/backends/cpu/matmul.h"
+#include "weft/core/base/cancellation.h"
 #include "weft/core/base/thread_object.h"
 #include "weft/runtime/host/thread_pool.h"
 
@@ -18,6 +19,7 @@ std::exception_ptr& failure() { return of_thread<Failure>().error; }
 
 template <class F>
 std::int32_t guarded(F&& f) {
+  const CancellationHeld held;
   try {
     f();
     return 0;

@@ -20,6 +20,7 @@
 #include <ctime>
 #include <utility>
 
+#include "weft/core/base/cancellation.h"
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
@@ -117,6 +118,7 @@ int write_all(int fd, std::string_view bytes) {
 
 Descriptor::~Descriptor() {
   if (fd_ < 0) return;
+  const CancellationHeld held;  // to close is to wait, and destructors must not throw
   const int error = errno;
   close(fd_);
   errno = error;
@@ -307,10 +309,18 @@ ssize_t read_at(const Descriptor& file, void* to, std::size_t bytes, std::int64_
 }
 
 namespace {
+/// /dev/zero and its like never end. Of devices, only terminals do, and /dev/null, which is empty.
+void refuse_endless(const Descriptor& file, const struct stat& s, const std::string& path, SourceLoc loc, std::string_view who) {
+  if (!S_ISCHR(s.st_mode) || isatty(file.get()) == 1) return;
+  if (struct stat null{}; stat("/dev/null", &null) == 0 && S_ISCHR(null.st_mode) && null.st_rdev == s.st_rdev) return;
+  throw IoError(fmt::format("{}: {}: it is a device, which need not end; give a file, a pipe or a terminal", who, path), loc);
+}
+
 std::string read_all(const Descriptor& file, const std::string& path, SourceLoc loc, std::string_view who) try {
   struct stat s{};
   if (fstat(file.get(), &s) != 0) throw_io(who, path, errno, loc);
   if (S_ISDIR(s.st_mode)) throw_io(who, path, EISDIR, loc);
+  refuse_endless(file, s, path, loc, who);
   // A known size saves copies; pipes and devices have none, and files in /proc report 0.
   std::string text(S_ISREG(s.st_mode) && s.st_size > 0 ? static_cast<std::size_t>(s.st_size) + 1 : 4096, '\0');
   std::size_t used = 0;
@@ -364,6 +374,7 @@ std::optional<std::vector<std::string>> names_in(const Descriptor& folder) {
   struct Listing {
     DIR* of;
     ~Listing() {
+      const CancellationHeld held;
       if (const int error = errno; of) closedir(of), errno = error;
     }
   };

@@ -100,7 +100,7 @@ class NewFile {
 void write_file(const std::string& path, std::initializer_list<std::string_view> pieces, SourceLoc loc, std::string who = "save",
                 NewFileOptions options = {});
 
-/// The whole contents of a file; of a pipe or a device, all that comes.
+/// The whole contents of a file; of a pipe or a terminal, all that comes. Other devices are an IoError, as they may have no end.
 std::string read_file(const std::string& path, SourceLoc loc, std::string_view who = "load");
 /// The whole contents of a file of weft's own: what is not a regular file is an IoError, never waited for.
 std::string read_regular_file(const std::string& path, SourceLoc loc, std::string_view who);

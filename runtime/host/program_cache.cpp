@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "weft/core/base/cancellation.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/runtime/host/process_end.h"
 
@@ -82,6 +83,7 @@ Cache& programs() {
 }  // namespace
 
 Ref<Executable> cached_executable(std::string_view platform, const Jaxpr& j, const CompileOptions& options) {
+  const CancellationHeld held;
   if (j.data().num_consts > 0) return backend(platform).compile(j, options);
   const LibraryUse use;  // before the entry is locked
   const std::shared_ptr<Entry> e = programs().find_or_add(platform, j, options);

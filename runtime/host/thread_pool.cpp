@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/base/cancellation.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/errors/error.h"
@@ -211,6 +212,7 @@ SerialScope::~SerialScope() { in_task = saved_; }
 void parallel_for(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
   if (n <= 0) return;
   const StandardFloats floats(has_standard_floats(true));  // as the pool's threads have
+  const CancellationHeld held;
   if (n == 1 || in_task || num_threads() == 1 || process_has_ended()) return run_inline(n, task, context);
   SerialScope scope;
   pool().run(n, task, context);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "weft/core/base/process_wide.h"
 #include "weft/core/base/thread_object.h"
@@ -30,6 +31,46 @@ DonatingCall::DonatingCall(SourceLoc loc) : saved_(of_thread<CallLine>().loc) {
   if (loc) of_thread<CallLine>().loc = loc;
 }
 DonatingCall::~DonatingCall() { of_thread<CallLine>().loc = saved_; }
+
+namespace {
+
+std::mutex& taking() {
+  static auto& mutex = process_wide<std::mutex>();
+  return mutex;
+}
+ConcreteArray& concrete(const Array& x) { return *static_cast<ConcreteArray*>(x.impl().get()); }
+/// What `from` holds, which is empty then.
+void move_contents(ConcreteArray& from, ConcreteArray& to) {
+  to.buffer = std::exchange(from.buffer, {});
+  to.shards = std::exchange(from.shards, {});
+  to.placement = std::exchange(from.placement, {});
+}
+
+}  // namespace
+
+DonatedArguments::DonatedArguments(std::span<const Array> given, const std::vector<bool>& donated, const std::string& what, SourceLoc loc)
+    : arguments_(given.begin(), given.end()) {
+  std::vector<Array> own(given.size());
+  for (std::size_t i = 0; i < std::min(donated.size(), given.size()); ++i)
+    if (const ConcreteArray* c = donated[i] ? as_concrete(given[i]) : nullptr) {
+      own[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, Ref<Buffer>())));
+      taken_.reserve(given.size());
+    }
+  const std::lock_guard lock(taking());
+  for (const Array& x : given)
+    if (is_donated(x)) throw_donated(x, what.c_str(), loc);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (!own[i].is_empty_handle()) {
+      move_contents(concrete(given[i]), concrete(own[i]));
+      arguments_[i] = std::move(own[i]);
+      taken_.push_back({given[i], i});
+    }
+}
+DonatedArguments::~DonatedArguments() {
+  if (taken_.empty()) return;
+  const std::lock_guard lock(taking());
+  for (const Taken& t : taken_) move_contents(concrete(arguments_[t.at]), concrete(t.from));
+}
 
 namespace {
 

@@ -2,6 +2,7 @@
 // can't.
 #pragma once
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weft/core/array/array_impl.h"
@@ -18,6 +19,29 @@ class [[nodiscard]] DonatingCall {
 
  private:
   SourceLoc saved_;
+};
+
+/// The donated arguments of one call: their memory is taken from them at once, so that of several threads that donate an array one has it
+/// and the others an Error. A call that fails gives back what it has not used.
+class [[nodiscard]] DonatedArguments {
+ public:
+  /// `what` for the message: "jit of step".
+  DonatedArguments(std::span<const Array> given, const std::vector<bool>& donated, const std::string& what, SourceLoc loc);
+  ~DonatedArguments();
+  DonatedArguments(const DonatedArguments&) = delete;
+  DonatedArguments& operator=(const DonatedArguments&) = delete;
+  /// The arguments, those that are donated as arrays of this call's own.
+  std::span<const Array> arguments() const { return arguments_; }
+  /// The call has succeeded: the arrays that were given hold nothing any more.
+  void keep() { taken_.clear(); }
+
+ private:
+  struct Taken {
+    Array from;
+    std::size_t at;
+  };
+  std::vector<Array> arguments_;
+  std::vector<Taken> taken_;
 };
 
 /// For each buffer the reason why results can't take its memory; null if they can. They can if this is the only handle to the buffer and,

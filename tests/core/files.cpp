@@ -102,6 +102,15 @@ TEST_CASE("files: a folder, or a path with a zero byte, is an error that says so
   CHECK(names(folder.path) == std::vector<std::string>{"dir.npy", "x.npy", "x.npz"});
 }
 
+TEST_CASE("files: a device that never ends is an error, not memory that fills") {
+  for (const char* device : {"/dev/zero", "/dev/urandom", "/dev/full"}) {
+    if (access(device, R_OK) != 0) continue;
+    CHECK_THROWS_WITH_AS(load(device), doctest::Contains("it is a device, which need not end"), IoError);
+    CHECK_THROWS_WITH_AS(load_npz(device), doctest::Contains("it is a device, which need not end"), IoError);
+  }
+  CHECK_THROWS_WITH_AS(load_npz("/dev/null"), doctest::Contains("/dev/null"), IoError);
+}
+
 TEST_CASE("files: what can't be written whole leaves the old file and nothing else") {
   const test::Folder folder;
   const std::string npy = folder.path + "/w.npy", npz = folder.path + "/w.npz", svg = folder.path + "/w.svg";

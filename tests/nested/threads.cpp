@@ -3,6 +3,7 @@
 #include <weft/weft.h>
 
 #include <atomic>
+#include <stdexcept>
 #include <thread>
 
 #include "functions.h"
@@ -94,6 +95,38 @@ TEST_CASE("maps over devices that several threads run at once") {
     for (int round = 0; round < 10; ++round) wrong += !tree::all_close(f(x), x + 10., 1e-12);
   });
   CHECK(wrong == 0);
+}
+
+TEST_CASE("of several threads that donate one array, one has it and the others an error") {
+  const auto f = jit([](Array x) { return 2. * x + 1.; }, {.donate_argnums = {0}});
+  std::atomic<int> done = 0, refused = 0, wrong = 0;
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    const Array x = full({64}, 3., float64) * 1.;
+    together([&](int) {
+      try {
+        const Array y = f(x);
+        ++done;
+        wrong += !is(y, 7);
+      } catch (const Error&) {
+        ++refused;
+      }
+    });
+  }
+  CHECK(done == kRounds);
+  CHECK(refused == (kThreads - 1) * kRounds);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a donated array is given back where the call fails") {
+  const auto f = jit(
+      [](Array x) {
+        return pure_callback([](Array) -> Array { throw std::runtime_error("not today"); }, ShapeDtypeStruct{{3}, float64}, x);
+      },
+      {.donate_argnums = {0}});
+  const Array x = full({3}, 2., float64) * 1.;
+  CHECK_THROWS_AS(f(x), std::runtime_error);
+  CHECK(is(x, 2));
 }
 
 TEST_CASE("a jitted function that calls itself for a smaller argument") {

@@ -1,5 +1,6 @@
 #include "weft/runtime/host/thread_pool.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -98,4 +99,53 @@ TEST_CASE("many threads may run loops at once") {
     });
   for (std::thread& t : threads) t.join();
   CHECK(total == 12 * 200 * 120);
+}
+
+TEST_CASE("a thread that is cancelled in a loop, a compilation or a callback finishes it, and ends after that") {
+  struct Seen {
+    std::atomic<int> tasks{0}, calls{0};
+    std::atomic<bool> went_on{false};
+    float result = 0;
+  } seen;
+  const auto cancelled = [&](void* (*body)(void*)) {
+    pthread_t thread{};
+    REQUIRE(pthread_create(&thread, nullptr, body, &seen) == 0);
+    void* result = nullptr;
+    REQUIRE(pthread_join(thread, &result) == 0);
+    return result == PTHREAD_CANCELED;
+  };
+  CHECK(cancelled([](void* s) -> void* {
+    auto& now = *static_cast<Seen*>(s);
+    pthread_cancel(pthread_self());
+    parallel_for(64, [&](std::int64_t) {
+      ++now.tasks;
+      pthread_testcancel();
+    });
+    pthread_testcancel();
+    now.went_on = true;
+    return nullptr;
+  }));
+  CHECK(seen.tasks == 64);
+  CHECK(cancelled([](void* s) -> void* {
+    auto& now = *static_cast<Seen*>(s);
+    const auto called = [&](weft::Array x) {
+      ++now.calls;
+      pthread_testcancel();
+      return x * 2;
+    };
+    const auto f = weft::jit([&](weft::Array x) {
+      pthread_cancel(pthread_self());  // what follows traces and compiles
+      const auto step = [&](weft::Array c, weft::Array v) {
+        return std::pair{c + weft::pure_callback(called, weft::ShapeDtypeStruct{}, v), c};
+      };
+      return weft::scan(step, x, weft::ones(5)).first;
+    });
+    now.result = f(0.f).item<float>();
+    pthread_testcancel();
+    now.went_on = true;
+    return nullptr;
+  }));
+  CHECK(seen.calls == 5);
+  CHECK(seen.result == 10);
+  CHECK_FALSE(seen.went_on);
 }

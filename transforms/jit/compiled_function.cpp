@@ -113,6 +113,14 @@ std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inpu
 
 std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLoc loc) {
   EagerScope eager;
+  if (donated_.empty()) return run_on_devices(inputs, loc);
+  DonatedArguments own(inputs, donated_, called(name_, one_division_), loc);
+  std::vector<Array> results = run_on_devices(own.arguments(), loc);
+  own.keep();
+  return results;
+}
+
+std::vector<Array> CompiledFunction::run_on_devices(std::span<const Array> inputs, SourceLoc loc) {
   const ConcreteArray* committed = nullptr;
   bool sharded = captures_placed_;
   for (const Array& x : inputs) {
@@ -128,14 +136,10 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
   const int device = committed && committed->buffer ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
   Executable& program = runner(device);
   const TimelineRange range(Work::program, name_, device);
-  if (program.takes_placed()) {
-    std::vector<Array> results = program.call(inputs, default_device_id());
-    take_donated(inputs);
-    return results;
-  }
+  if (program.takes_placed()) return program.call(inputs, default_device_id());
   // Sharded operands, and ones that are committed to several devices, go step by step: each operation follows its operands, or throws.
   if (sharded) return eval_jaxpr(jaxpr_, inputs);
-  const Ref<const Placement> placement = committed ? committed->placement : Ref<const Placement>();  // a donated array loses its own
+  const Ref<const Placement> placement = committed ? committed->placement : Ref<const Placement>();
   std::vector<Array> results = donated_.empty() ? runner(device).call(inputs, device) : run_donating(inputs, device, loc);
   if (placement)
     for (Array& x : results)
@@ -153,17 +157,6 @@ void CompiledFunction::check_given_once(std::span<const Array> inputs, FunctionR
                                 called(name_, one_division_), names[std::min(i, k)], names[std::max(i, k)], to_string(inputs[i].aval())),
                     loc);
       }
-}
-
-// Donated arrays hold nothing any more.
-void CompiledFunction::take_donated(std::span<const Array> inputs) const {
-  for (std::size_t i = 0; i < donated_.size(); ++i)
-    if (donated_[i] && as_concrete(inputs[i])) {
-      auto* c = static_cast<ConcreteArray*>(inputs[i].impl().get());
-      c->buffer = {};
-      c->shards.clear();
-      c->placement = {};
-    }
 }
 
 /// Whether nothing else refers to the memory of an array that is in one place; a committed one refers to it twice.
@@ -192,9 +185,7 @@ std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs,
     }
     owned[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, std::move(copy))));
   }
-  std::vector<Array> results = runner(device).call(owned, device);
-  take_donated(inputs);
-  return results;
+  return runner(device).call(owned, device);
 }
 
 void check_arguments(std::vector<Array>& given, std::span<const Aval> want, const std::string& what, FunctionRef<Skeleton()> paths,

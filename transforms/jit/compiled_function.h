@@ -43,7 +43,7 @@ class CompiledFunction final : public Program {
 
  private:
   Executable& runner(int device);
-  void take_donated(std::span<const Array> inputs) const;
+  std::vector<Array> run_on_devices(std::span<const Array> inputs, SourceLoc loc);
   std::vector<Array> run_donating(std::span<const Array> inputs, int device, SourceLoc loc);
 
   const std::string name_;

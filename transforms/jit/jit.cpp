@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/cancellation.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/boundary.h"
@@ -164,6 +165,7 @@ class Cache final : public JitCache {
   }
 
   Ref<Entry> find_or_trace(JitCall& c) {
+    const CancellationHeld held;
     const auto leaves = c.leaves.span();
     const std::vector<AxisFrame> axes = axes_now();
     const std::vector<Varying> varying = notes_varying() ? varying_of(leaves) : std::vector<Varying>();
