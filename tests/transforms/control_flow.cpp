@@ -166,6 +166,11 @@ TEST_CASE("a carry that starts as a C++ number takes the body's dtype; other cha
   CHECK_THROWS_AS(fori_loop(0, 3, [](Array, Array a) { return a * 0.5f; }, ones({}, int32)), DTypeError);
   CHECK_THROWS_AS(scan([](Array c, Array) { return std::pair{concatenate({c, c}), c}; }, ones(3), ones(3)), ShapeError);
   CHECK_THROWS_AS(while_loop([](Array a) { return a; }, [](Array a) { return a; }, 1.f), DTypeError);
+  // Nor is a smaller dtype converted, but a C++ number is.
+  CHECK_THROWS_AS(fori_loop(0, 3, [](Array i, Array) { return convert(i, int32); }, ones({})), DTypeError);
+  CHECK_THROWS_AS(scan([](Array c, Array) { return std::pair{convert(c, float16), c}; }, ones(3), ones(3)), DTypeError);
+  CHECK_THROWS_AS(while_loop([](Array a) { return a < 3; }, [](Array a) { return a > 3; }, ones({})), DTypeError);
+  CHECK(while_loop([](Array a) { return a < 3; }, [](Array) { return Array(5); }, ones({})).dtype() == float32);
 }
 
 TEST_CASE("a loop that overwrites parts of its carry starts in a donated argument's memory, in nested calls and loops too") {

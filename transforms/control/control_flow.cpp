@@ -118,10 +118,12 @@ struct CarryNames {
   throw DTypeError(text, loc);
 }
 
+// A C++ number that the body returns takes the carry's dtype; any other dtype must be the carry's.
 void check_carry(const CarryNames& names, std::span<const Aval> carry, std::span<const Aval> out, SourceLoc loc) {
   for (std::size_t i = 0; i < carry.size(); ++i)
     if (out[i].shape != carry[i].shape ||
-        (out[i].dtype != carry[i].dtype && promote_types(carry[i].weak_dtype(), out[i].weak_dtype()).dtype != carry[i].dtype))
+        (out[i].dtype != carry[i].dtype &&
+         (!out[i].weak || promote_types(carry[i].weak_dtype(), out[i].weak_dtype()).dtype != carry[i].dtype)))
       throw_carry(names, i, carry[i], out[i], loc);
 }
 
