@@ -13,6 +13,7 @@
 #include "weft/core/array/half.h"
 #include "weft/core/array/host.h"
 #include "weft/core/array/storage.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
@@ -192,7 +193,7 @@ class LawChecker {
   /// Both are computed, in different orders: the tolerance is that of the dtype, relative to the largest element.
   void agree(const std::string& law, const List& got, const List& want, const std::vector<std::string>& paths,
              std::optional<double> tolerance = {}) const {
-    if (got.size() != want.size()) broken(law, fmt::format("{} arrays instead of {}", got.size(), want.size()));
+    if (got.size() != want.size()) broken(law, fmt::format("{} instead of {}", counted(got.size(), "array"), want.size()));
     for (std::size_t k = 0; k < got.size(); ++k) {
       const double scale = want[k].dtype().is_inexact() ? largest(want[k]) : 0;
       const double t = tolerance.value_or(default_tolerance(want[k].dtype()));

@@ -8,6 +8,7 @@
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/convert_elements.h"
 #include "weft/core/array/host.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/promote.h"
 #include "weft/core/ops/movement/movement.h"
@@ -31,8 +32,8 @@ bool holds_arrays(const Nested& v) {
 void collect(const Nested& v, const Shape& shape, int depth, std::vector<const Number*>& out, SourceLoc loc) {
   const bool leaf = v.kind() == Nested::Kind::number;
   if (leaf != (depth == shape.size()))
-    throw ShapeError(fmt::format("array: depth {} has both numbers and rows (of {} elements); all must be nested alike", depth,
-                                 leaf ? shape[depth] : static_cast<std::int64_t>(v.rows().size())),
+    throw ShapeError(fmt::format("array: depth {} has both numbers and rows (of {}); all must be nested alike", depth,
+                                 detail::counted(leaf ? shape[depth] : static_cast<std::int64_t>(v.rows().size()), "element")),
                      loc);
   if (leaf) {
     out.push_back(&v.number());
@@ -40,9 +41,9 @@ void collect(const Nested& v, const Shape& shape, int depth, std::vector<const N
   }
   const auto n = static_cast<std::int64_t>(v.rows().size());
   if (n != shape[depth])
-    throw ShapeError(
-        fmt::format("array: ragged rows: in dimension {} one has {} elements, another {}; all must have as many", depth, shape[depth], n),
-        loc);
+    throw ShapeError(fmt::format("array: ragged rows: in dimension {} one has {}, another {}; all must have as many", depth,
+                                 detail::counted(shape[depth], "element"), n),
+                     loc);
   for (const Nested& row : v.rows()) collect(row, shape, depth + 1, out, loc);
 }
 

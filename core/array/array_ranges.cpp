@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/trace/trace.h"
 
@@ -18,9 +19,9 @@ RowIterator end(const Array& x) { return {x, x.shape()[0]}; }
 namespace detail {
 
 void throw_ragged(int depth, std::int64_t size, std::int64_t other, SourceLoc loc) {
-  throw ShapeError(
-      fmt::format("array: ragged rows: in dimension {} one has {} elements, another {}; all must have as many", depth, size, other),
-      effective_loc(loc));
+  throw ShapeError(fmt::format("array: ragged rows: in dimension {} one has {}, another {}; all must have as many", depth,
+                               counted(size, "element"), other),
+                   effective_loc(loc));
 }
 
 }  // namespace detail

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "weft/core/array/host.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/promote.h"
@@ -80,8 +81,9 @@ Array diagonal_mask(const char* operation, std::int64_t n, std::int64_t m, std::
 Array triangle_mask(const char* operation, const Arg& x, std::int64_t k) {
   const Shape& shape = x.aval().shape;
   if (shape.size() < 2)
-    throw ShapeError(fmt::format("{}: {} has {} axes; a matrix has at least 2", operation, to_string(x.aval()), shape.size()),
-                     effective_loc(x.where()));
+    throw ShapeError(
+        fmt::format("{}: {} has {}; a matrix has at least 2", operation, to_string(x.aval()), counted(shape.size(), "axis", "axes")),
+        effective_loc(x.where()));
   const Array mask = diagonal_mask(operation, shape[shape.size() - 2], shape.back(), k, false, x.where());
   return broadcast_trailing(mask, shape, x.where());
 }

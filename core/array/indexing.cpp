@@ -188,7 +188,10 @@ Array take_along_axis(Arg x, Arg indices, AxisNumber axis, IndexOptions options)
     throw DTypeError(fmt::format("take_along_axis: the indices {} must be integers", to_string(indices.aval())), loc);
   if (indices.array().ndim() != a.ndim())
     throw ShapeError(
-        fmt::format("take_along_axis: the indices {} must have as many dimensions as {}", to_string(indices.aval()), to_string(a.aval())),
+        fmt::format("take_along_axis: the indices {} have {}, the array {} has {}; give them as many dimensions (expand_dims), each of the "
+                    "array's size or 1 but along axis {}",
+                    to_string(indices.aval()), counted(indices.array().ndim(), "dimension"), to_string(a.aval()),
+                    counted(a.ndim(), "dimension"), dim),
         loc);
   const Array i = wrap_negative(index_type(indices.array(), loc), a.shape()[dim], loc);
   GatherDimensionNumbers n;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/collective/shard_map.h"
@@ -211,8 +212,8 @@ Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::p
                                     fmt::join(b.names, "`, `"), b.size - 1),
                         effective_loc(b.loc));
   if (std::string_view(name) == "pshuffle" && static_cast<std::int64_t>(perm.size()) != b.size)
-    throw AxisError(fmt::format("pshuffle: perm has {} entries, the axis `{}` has {} positions; give the source of each", perm.size(),
-                                fmt::join(b.names, "`, `"), b.size),
+    throw AxisError(fmt::format("pshuffle: perm has {}, the axis `{}` has {}; give the source of each",
+                                counted(perm.size(), "entry", "entries"), fmt::join(b.names, "`, `"), counted(b.size, "position")),
                     effective_loc(b.loc));
   return bind_ppermute(x, {b.names, perm}, std::string_view(name) == "pshuffle" ? b.loc.of(CalledAs::pshuffle) : b.loc);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
@@ -37,8 +38,8 @@ detail::ConvDimensions dimensions_of(const ConvDimensionNumbers& numbers, int nd
     auto position = [&](char letter) {
       const std::size_t at = spec.find(letter);
       if (at == std::string::npos || spec.find(letter, at + 1) != std::string::npos || spec.size() != static_cast<std::size_t>(ndim))
-        throw AxisError(fmt::format("{}: dimension numbers `{}` don't name {} dimensions of {} once each, with {} and {} among them",
-                                    operation, spec, ndim, detail::to_string(x.aval()), first[0], first[1]),
+        throw AxisError(fmt::format("{}: dimension numbers `{}` don't name {} of {} once each, with {} and {} among them", operation, spec,
+                                    detail::counted(ndim, "dimension"), detail::to_string(x.aval()), first[0], first[1]),
                         detail::effective_loc(x.where()));
       return static_cast<int>(at);
     };

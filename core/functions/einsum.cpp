@@ -112,7 +112,8 @@ class Einsum {
               letters = static_cast<int>(std::count_if(labels.begin(), labels.end(), [](int l) { return l != kEllipsis; }));
     const auto at = std::find(labels.begin(), labels.end(), kEllipsis);
     if (at == labels.end() ? letters != ndim : letters > ndim)
-      fail<ShapeError>(fmt::format("operand {} is {}, but its term names {} dimensions", k, to_string(operands_[k].aval()), letters));
+      fail<ShapeError>(
+          fmt::format("operand {} is {}, but its term names {}", k, to_string(operands_[k].aval()), counted(letters, "dimension")));
     if (at == labels.end()) return;
     std::vector<int> spread;
     for (int i = ndim - letters - 1; i >= 0; --i) spread.push_back(kEllipsis + i);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
@@ -170,8 +171,8 @@ Array position(const char* name, const Arg& x, const Axis& axis, const ReduceOpt
   r.no_ddof(), r.no_complex(), r.no_initial();
   if (options.where) r.refuse("takes no mask; put where(mask, x, fill) in its argument");
   if (!axis.is_none() && r.axes.size() != 1)
-    throw AxisError(fmt::format("{}: takes one axis or none (the position in the flattened array), got {} axes of {}", name, r.axes.size(),
-                                to_string(x.aval())),
+    throw AxisError(fmt::format("{}: takes one axis or none (the position in the flattened array), got {} of {}", name,
+                                counted(r.axes.size(), "axis", "axes"), to_string(x.aval())),
                     effective_loc(x.where()));
   std::int64_t places = 1;
   for (int a : r.axes) places *= x.array().shape()[a];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/promote.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
@@ -85,8 +86,8 @@ Array transpose(Arg x, Axis permutation) {
   } else {
     axes = normalize_axes(permutation, x.aval().ndim(), "transpose", x);
     if (static_cast<int>(axes.size()) != x.aval().ndim())
-      throw AxisError(fmt::format("transpose: ({}) names {} of the {} axes of {}; name each once", fmt::join(permutation.axes(), ", "),
-                                  axes.size(), x.aval().ndim(), to_string(x.aval())),
+      throw AxisError(fmt::format("transpose: ({}) names {} of the {} of {}; name each once", fmt::join(permutation.axes(), ", "),
+                                  axes.size(), counted(x.aval().ndim(), "axis", "axes"), to_string(x.aval())),
                       effective_loc(x.where()));
   }
   return permute(x.array(), axes, x.where());
@@ -192,8 +193,8 @@ Array pad(Arg x, PadWidth width, Arg value) {
   const auto& widths = width.widths();
   const int ndim = x.aval().ndim();
   if (widths.size() != 1 && widths.size() != at(ndim))
-    throw ShapeError(fmt::format("pad: {} widths for the {} axes of {}; give one pair for each axis, or one for all", widths.size(), ndim,
-                                 to_string(x.aval())),
+    throw ShapeError(fmt::format("pad: {} for the {} of {}; give one pair for each axis, or one for all", counted(widths.size(), "width"),
+                                 counted(ndim, "axis", "axes"), to_string(x.aval())),
                      effective_loc(x.where()));
   if (value.aval().ndim() != 0)
     throw ShapeError(fmt::format("pad: the value {} is not a scalar", to_string(value.aval())), effective_loc(x.where()));
@@ -221,7 +222,8 @@ Array roll(Arg x, Shape shift, Axis axis) {
   }
   const std::size_t shifts = at(shift.size()), n = std::max(shifts, axis.axes().size());
   if ((shifts != n && shifts != 1) || (axis.axes().size() != n && axis.axes().size() != 1))
-    throw ShapeError(fmt::format("roll: {} shifts for {} axes; give one for each, or one for all", shifts, axis.axes().size()),
+    throw ShapeError(fmt::format("roll: {} for {}; give one for each, or one for all", counted(shifts, "shift"),
+                                 counted(axis.axes().size(), "axis", "axes")),
                      effective_loc(x.where()));
   Array out = x.array();
   for (std::size_t i = 0; i < n; ++i) {

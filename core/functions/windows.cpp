@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/convolution.h"
 #include "weft/core/functions/elementwise.h"
@@ -80,8 +81,9 @@ Traced trace_combination(const char* operation, const std::vector<Arg>& xs, cons
     const auto n = static_cast<std::ptrdiff_t>(t.xs.size());
     std::vector<Array> out = combine({in.begin(), in.begin() + n}, {in.begin() + n, in.end()});
     if (out.size() != t.xs.size())
-      throw PytreeError(fmt::format("{}: the function gives {} values for {} arrays", operation, out.size(), t.xs.size()),
-                        effective_loc(xs[0].where()));
+      throw PytreeError(
+          fmt::format("{}: the function gives {} for {}", operation, counted(out.size(), "value"), counted(t.xs.size(), "array")),
+          effective_loc(xs[0].where()));
     for (std::size_t i = 0; i < out.size(); ++i)
       if (out[i].aval().weak) out[i] = as_dtype(out[i], t.xs[i].dtype());
     return out;
@@ -110,9 +112,9 @@ ReduceWindowParams window_params(const char* operation, const Arg& x, const Shap
                        {strides.begin(), strides.end()}};
   if (window.size() != n || strides.size() != n || p.base_dilation.size() != rank || p.window_dilation.size() != rank ||
       (padding.name().empty() && p.padding.size() != rank))
-    throw ShapeError(
-        fmt::format("{}: window, strides, padding and dilations of {} must have {} entries each", operation, to_string(x.aval()), n),
-        effective_loc(x.where()));
+    throw ShapeError(fmt::format("{}: window, strides, padding and dilations of {} must have {} each", operation, to_string(x.aval()),
+                                 counted(n, "entry", "entries")),
+                     effective_loc(x.where()));
   if (!padding.name().empty())
     for (int d = 0; d < n; ++d) {
       const auto i = static_cast<std::size_t>(d);

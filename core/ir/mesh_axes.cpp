@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/text/text.h"
 
@@ -152,14 +153,14 @@ std::string spec_problem(const MeshAxes& mesh, const PartitionSpec& spec, const 
   if (std::string problem = spec_problem(mesh, spec); !problem.empty()) return problem;
   const PartitionSpec s = spec.trimmed();
   if (static_cast<int>(s.dims().size()) > shape.size())
-    return fmt::format("{} shards {} dimensions, the shape {} has {}; give an entry for each dimension at most", to_string(spec),
-                       s.dims().size(), to_string(shape), shape.size());
+    return fmt::format("{} shards {}, the shape {} has {}; give an entry for each dimension at most", to_string(spec),
+                       counted(s.dims().size(), "dimension"), to_string(shape), shape.size());
   for (int d = 0; d < shape.size(); ++d)
     if (const std::int64_t n = mesh.size_of(s.axes_of(d)); shape[d] % n != 0)
       return fmt::format(
-          "{} shards dimension {} of the shape {} into {} parts, and {} is not a multiple of {}; pad it to one, shard "
+          "{} shards dimension {} of the shape {} into {}, and {} is not a multiple of {}; pad it to one, shard "
           "another dimension, or over fewer axes",
-          to_string(spec), d, to_string(shape), n, shape[d], n);
+          to_string(spec), d, to_string(shape), counted(n, "part"), shape[d], n);
   return {};
 }
 

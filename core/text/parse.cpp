@@ -15,6 +15,7 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/rank.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/named.h"
@@ -236,7 +237,7 @@ class ProgramReader {
       Array value = make_abstract(b.aval);
       if (!consts_.empty()) {
         if (num_consts >= consts_.size())
-          fail_at(r, b.at, "there are only " + std::to_string(consts_.size()) + " values for the constants");
+          fail_at(r, b.at, "there must be a value for each of the constants, not " + std::to_string(consts_.size()));
         value = consts_[num_consts];
         if (value.shape() != b.aval.shape || value.dtype() != b.aval.dtype)
           fail_at(r, b.at, "the constant " + b.name + " is " + to_string(b.aval) + ", its value is " + to_string(value.aval()));
@@ -244,7 +245,8 @@ class ProgramReader {
       bind(r, body, b, body.builder.add_const(value));
     }
     if (outermost && num_consts < consts_.size())
-      fail_at(r, consts_at, std::to_string(consts_.size()) + " values are given for " + std::to_string(num_consts) + " constants");
+      fail_at(r, consts_at,
+              "the program has " + counted(num_consts, "constant") + ", the values given for them are " + std::to_string(consts_.size()));
     while (!r.accept(".")) {
       const Binder b = read_binder(r);
       bind(r, body, b, body.builder.add_input(b.aval));

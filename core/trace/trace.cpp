@@ -13,6 +13,7 @@
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/primitive.h"
+#include "weft/core/trace/results.h"
 #include "weft/core/trace/varying.h"
 
 namespace weft::detail {
@@ -290,6 +291,14 @@ void check_not_leaked(const Array& x, const char* operation, SourceLoc loc) {
       effective_loc(loc));
 }
 
+void check_no_result_is_empty(std::span<const Array> results, std::string_view of, SourceLoc loc) {
+  for (std::size_t k = 0; k < results.size(); ++k)
+    if (results[k].is_empty_handle())
+      throw Error(fmt::format("{}: {} is an Array that was default-constructed and holds nothing; assign a value to it first", of,
+                              results.size() == 1 ? "what the function returns" : fmt::format("result {} of the function (from 0)", k)),
+                  loc);
+}
+
 Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<Array>(std::span<const Array>)>& body) {
   return guarded(request.what.empty() ? "trace" : request.what.c_str(), request.where, [&] {
     check_nesting("functions traced inside functions", open_traces());
@@ -305,6 +314,7 @@ Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<A
         inputs.push_back(trace->add_input(request.inputs[i], request.values.empty() ? Array() : request.values[i]));
       TraceScope scope(trace);
       std::vector<Array> outputs = body(inputs);
+      check_no_result_is_empty(outputs, request.what.empty() ? "trace" : request.what, request.where);
       for (const Array& x : outputs) check_not_leaked(x, request.what.c_str(), {});
       program = trace->finish(outputs);
     }

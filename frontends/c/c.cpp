@@ -12,6 +12,7 @@
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/format.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/thread_object.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/io/io.h"
@@ -147,7 +148,8 @@ DType dtype_of(weft_dtype dtype) {
   return DType(static_cast<int>(dtype));
 }
 Shape shape_of(const std::int64_t* shape, int ndim) {
-  if (ndim < 0 || ndim > WEFT_MAX_NDIM) throw ArgumentError(fmt::format("{} dimensions; there can be 0 to {}", ndim, WEFT_MAX_NDIM));
+  if (ndim < 0 || ndim > WEFT_MAX_NDIM)
+    throw ArgumentError(fmt::format("{}; there can be 0 to {}", detail::counted(ndim, "dimension"), WEFT_MAX_NDIM));
   if (ndim > 0) given(shape, "shape");
   return Shape(shape, shape + ndim);
 }

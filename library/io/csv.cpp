@@ -9,6 +9,7 @@
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/storage.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/decimal.h"
 #include "weft/core/base/files.h"
 #include "weft/core/errors/boundary.h"
@@ -161,7 +162,7 @@ static Csv read_csv(const std::string& text, const CsvOptions& options, const ch
   for (Line line; reader.next(line);) {
     if (!lines.empty() && line.fields.size() != lines[0].fields.size())
       reader.fail(fmt::format("line {}", line.number),
-                  fmt::format("{} fields, where the first line has {}", line.fields.size(), lines[0].fields.size()));
+                  fmt::format("{}, where the first line has {}", detail::counted(line.fields.size(), "field"), lines[0].fields.size()));
     lines.push_back(std::move(line));
   }
   if (lines.empty()) reader.fail("line 1", "there is no table");
@@ -222,7 +223,7 @@ void save_csv(const std::string& path, const Array& values, const std::vector<st
     throw DTypeError(fmt::format("save_csv: {} can't be written as numbers", detail::to_string(values.aval())), loc);
   const std::int64_t columns = values.ndim() == 2 ? values.shape()[1] : 1;
   if (!names.empty() && static_cast<std::int64_t>(names.size()) != columns)
-    throw ShapeError(fmt::format("save_csv: {} names for {} columns", names.size(), columns), loc);
+    throw ShapeError(fmt::format("save_csv: {} for {}", detail::counted(names.size(), "name"), detail::counted(columns, "column")), loc);
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     text += i ? "," : "";

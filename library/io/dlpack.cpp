@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/trace/trace.h"
@@ -66,7 +67,8 @@ detail::StridedElements elements_of(const DLTensor& t, const char* operation, So
                                  t.dtype.bits, t.dtype.lanes),
                      loc);
   if (t.ndim < 0 || t.ndim > kMostDimensions || (t.ndim > 0 && !t.shape))
-    throw ShapeError(fmt::format("{}: a tensor of {} dimensions{}", operation, t.ndim, t.ndim > 0 && !t.shape ? " without a shape" : ""),
+    throw ShapeError(fmt::format("{}: a tensor of {}{}", operation, detail::counted(t.ndim, "dimension"),
+                                 t.ndim > 0 && !t.shape ? " without a shape" : ""),
                      loc);
   std::optional<Shape> strides;
   if (t.strides) strides = Shape(t.strides, t.strides + t.ndim);

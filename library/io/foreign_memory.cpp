@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/errors/error.h"
@@ -66,7 +67,8 @@ StridedElements described_elements(const void* data, const Shape& shape, DType d
     throw ShapeError(fmt::format("{}: the shape {} is not possible", operation, to_string(shape)), loc);
   if (!data && shape.num_elements() > 0) throw Error(fmt::format("{}: the pointer is null", operation), loc);
   if (strides && strides->size() != shape.size())
-    throw ShapeError(fmt::format("{}: {} strides for the {} dimensions of {}", operation, strides->size(), shape.size(), to_string(shape)),
+    throw ShapeError(fmt::format("{}: {} for the {} of {}", operation, counted(strides->size(), "stride"),
+                                 counted(shape.size(), "dimension"), to_string(shape)),
                      loc);
   if (strides && shape.num_elements() > 0 && !strides_fit(shape, *strides, dtype.itemsize()))
     throw ShapeError(fmt::format("{}: elements of shape {} with the strides {} exceed the address space", operation, to_string(shape),

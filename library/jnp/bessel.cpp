@@ -63,7 +63,8 @@ Array scaled(int order, const Array& x) {
   const Array a = abs(x), near = a <= 8, small = where(near, a, 0), large = where(near, 8, a);
   const Array far = chebyshev(order == 0 ? std::span<const double>(kOrder0Far) : kOrder1Far, 16 / large - 1) / sqrt(large);
   const Array close = chebyshev(order == 0 ? std::span<const double>(kOrder0Near) : kOrder1Near, small / 4 - 1);
-  if (order == 0) return where(near, close, far);
+  // The sum is rounded, also at 0, where the value is 1.
+  if (order == 0) return where(a == 0, 1, where(near, close, far));
   return where(near, close * x, far * sign(x));
 }
 /// The same with its derivatives.

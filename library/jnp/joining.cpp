@@ -6,6 +6,7 @@
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/indexing.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
@@ -213,8 +214,8 @@ Array pad(Arg x, PadWidth width, PadOptions options) {
   const auto& widths = width.widths();
   const int ndim = x.array().ndim();
   if (widths.size() != 1 && widths.size() != static_cast<std::size_t>(ndim))
-    throw ShapeError(fmt::format("pad: {} widths for the {} axes of {}; give one pair for each axis, or one for all", widths.size(), ndim,
-                                 to_string(x.aval())),
+    throw ShapeError(fmt::format("pad: {} for the {} of {}; give one pair for each axis, or one for all",
+                                 detail::counted(widths.size(), "width"), detail::counted(ndim, "axis", "axes"), to_string(x.aval())),
                      detail::effective_loc(x.where()));
   Array out = x.array();
   for (int d = 0; d < ndim; ++d) {
@@ -239,9 +240,10 @@ Array pad(Arg x, Arg value, const PaddingConfig& padding) {
   const std::vector<std::array<Int, 3>>& config = padding.axes();
   LocScope scope(x.where());
   if (config.size() != static_cast<std::size_t>(x.array().ndim()))
-    throw ShapeError(fmt::format("pad: {} entries for the {} axes of {}; give three numbers for each axis", config.size(), x.array().ndim(),
-                                 to_string(x.aval())),
-                     detail::effective_loc(x.where()));
+    throw ShapeError(
+        fmt::format("pad: {} for the {} of {}; give three numbers for each axis", detail::counted(config.size(), "entry", "entries"),
+                    detail::counted(x.array().ndim(), "axis", "axes"), to_string(x.aval())),
+        detail::effective_loc(x.where()));
   detail::PaddingConfig out;
   for (const auto& [low, high, interior] : config) {
     if (interior < 0)

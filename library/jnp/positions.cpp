@@ -7,6 +7,7 @@
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/rank.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
@@ -181,8 +182,8 @@ std::vector<Array> unravel_index(Arg positions, Shape shape) {
 Array ravel_multi_index(Args positions, Shape shape) {
   const std::vector<Arg>& all = positions.args();
   if (all.size() != static_cast<std::size_t>(shape.size()) || all.empty())
-    throw ShapeError(
-        fmt::format("ravel_multi_index: {} arrays of positions for the {} dimensions of {}", all.size(), shape.size(), to_string(shape)));
+    throw ShapeError(fmt::format("ravel_multi_index: {} of positions for the {} of {}", detail::counted(all.size(), "array"),
+                                 detail::counted(shape.size(), "dimension"), to_string(shape)));
   LocScope scope(all[0].where());
   const std::int64_t n = shape.num_elements();
   Array flat = 0;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "weft/core/array/format.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/files.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/errors/error.h"
@@ -30,8 +31,8 @@ void check_row(const PlotValues& values, const char* what, const PlotValues* wan
   if (values.shape().size() != 1)
     throw ShapeError(fmt::format("Plot: {} has the shape {}; it must have one dimension", what, to_string(values.shape())), values.where());
   if (want && values.numbers().size() != want->numbers().size())
-    throw ShapeError(fmt::format("Plot: {} has {} numbers, x has {}; they must have the same number", what, values.numbers().size(),
-                                 want->numbers().size()),
+    throw ShapeError(fmt::format("Plot: {} has {}, x has {}; they must have the same number", what,
+                                 counted(values.numbers().size(), "number"), want->numbers().size()),
                      values.where());
 }
 
@@ -139,7 +140,9 @@ Plot& Plot::bars(const std::vector<std::string>& names, const PlotValues& height
   check_row(heights, "heights");
   const SourceLoc loc = heights.where();
   if (names.size() != heights.numbers().size())
-    throw ShapeError(fmt::format("Plot: {} names and {} heights; bars take one of each", names.size(), heights.numbers().size()), loc);
+    throw ShapeError(
+        fmt::format("Plot: {} and {}; bars take one of each", counted(names.size(), "name"), counted(heights.numbers().size(), "height")),
+        loc);
   for (const PlotMark& other : marks_)
     if (other.kind == PlotMark::Kind::bars && (other.names != names || other.horizontal != o.horizontal))
       throw Error("Plot: bars of other names, or of another direction, are there already; give all the same, or make another Plot", loc);
@@ -243,7 +246,7 @@ Plot& Plot::heat_map(const PlotValues& matrix, HeatMapOptions o) {
   if (shape.size() != 2) throw ShapeError(fmt::format("Plot::heat_map: the shape is {}; it takes a matrix", to_string(shape)), loc);
   const auto check_names = [&](const std::vector<std::string>& names, std::int64_t n, const char* what) {
     if (!names.empty() && static_cast<std::int64_t>(names.size()) != n)
-      throw ShapeError(fmt::format("Plot::heat_map: {} names of {} of a matrix {}", names.size(), what, to_string(shape)), loc);
+      throw ShapeError(fmt::format("Plot::heat_map: {} of {} of a matrix {}", counted(names.size(), "name"), what, to_string(shape)), loc);
   };
   check_names(o.columns, shape[1], "columns");
   check_names(o.rows, shape[0], "rows");

@@ -5,6 +5,7 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/indexing.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
@@ -161,7 +162,7 @@ Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options) {
   if (draws > 0 && n <= 0)
     throw ShapeError(fmt::format("choice: {} has no elements to choose from", to_string(a.aval())), effective_loc(loc));
   if (!options.replace && draws > n)
-    throw ShapeError(fmt::format("choice: {} draws without replacement from {} elements", draws, n), effective_loc(loc));
+    throw ShapeError(fmt::format("choice: {} draws without replacement from {}", draws, counted(n, "element")), effective_loc(loc));
   const Array k = sampling_key(key, "choice");
   const DType index = numbers ? a.aval().dtype : int32;
   if (draws == 0) return fill_shape(make_literal(Number(0), a.aval().dtype), out, loc);

@@ -195,6 +195,8 @@ void save_leaves(const std::string& folder, const std::vector<std::string>& path
   const auto problem_of = [](auto f) -> std::string {
     try {
       f();
+    } catch (const Error& e) {
+      return e.message();  // the line is that of the call, which is told once
     } catch (const std::exception& e) {
       return e.what();
     }

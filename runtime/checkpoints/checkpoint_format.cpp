@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
 
@@ -169,7 +170,8 @@ std::vector<std::vector<StoredPart>> read_parts(const std::string& source, const
                          : std::nullopt;
   if (!count || *count < 1) fail_checkpoint(manifest_path, "it is not a manifest of this version", loc);
   if (manifest.size() - 2 != like.size())
-    fail_checkpoint(source, fmt::format("it has {} arrays, the tree to be filled has {}", manifest.size() - 2, like.size()), loc);
+    fail_checkpoint(source, fmt::format("it has {}, the tree to be filled has {}", counted(manifest.size() - 2, "array"), like.size()),
+                    loc);
   for (std::size_t i = 0; i < like.size(); ++i)
     if (const std::string want = manifest_line(like[i], paths[i]); manifest[i + 2] != want)
       fail_checkpoint(source,

@@ -13,6 +13,7 @@
 #include <new>
 #include <thread>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/processes/control_plane.h"
 #include "weft/runtime/processes/control_wire.h"
@@ -150,7 +151,7 @@ struct ControlServer::Impl {
       if (!same_secret(m.fields[1], token))
         problem = "the token is not the coordinator's";
       else if (m.fields[3] != std::to_string(count))
-        problem = fmt::format("the coordinator is of a job of {} processes, this one of {}", count, m.fields[3]);
+        problem = fmt::format("the coordinator is of a job of {}, this one of {}", counted(count, "process", "processes"), m.fields[3]);
       else if (rank.size() != 1)
         problem = fmt::format("there is no process `{}` in a job of {}", m.fields[2], count);
       else if (ranks[static_cast<std::size_t>(rank[0])] != Rank::unknown)

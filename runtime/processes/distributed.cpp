@@ -10,6 +10,7 @@
 #include <limits>
 #include <thread>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/base/own_exit.h"
 #include "weft/core/base/process_wide.h"
@@ -324,11 +325,10 @@ void initialize(InitializeOptions o, SourceLoc given) try {
   const bool by_slurm = tasks.value_or(1) > 1;
   if (!o.num_processes && !o.process_id && (started_by_mpi() || (by_slurm && o.coordinator_address.empty()))) {
     const auto alone = [&](const char* why) {
-      throw DistributedError(
-          fmt::format("distributed::initialize: srun started {} processes, but {}; start them with srun --mpi=pmix, or with "
-                      "mpirun, or give a coordinator's address (WEFT_COORDINATOR)",
-                      *tasks, why),
-          loc);
+      throw DistributedError(fmt::format("distributed::initialize: srun started {}, but {}; start them with srun --mpi=pmix, or with "
+                                         "mpirun, or give a coordinator's address (WEFT_COORDINATOR)",
+                                         counted(*tasks, "process", "processes"), why),
+                             loc);
     };
     if (!started_by_mpi()) alone("it gave MPI no way to find them");  // MPI itself would end the process
     transport = open_mpi(loc);

@@ -117,8 +117,8 @@ Array make_array_from_process_local_data(const NamedSharding& s, const Array& lo
     }
     has_all[i] = n == whole[d];
     if (!has_all[i] && (whole[d] % parts != 0 || n != whole[d] / parts * held))
-      throw ShardingError(fmt::format("{}: dimension {} of the local data has {} rows, the global shape {} and {} of {} parts here make {}",
-                                      name, d, n, detail::to_string(whole), held, parts, whole[d] / parts * held),
+      throw ShardingError(fmt::format("{}: dimension {} of the local data has {}, the global shape {} and {} of {} parts here make {}",
+                                      name, d, counted(n, "row"), detail::to_string(whole), held, parts, whole[d] / parts * held),
                           loc);
   }
   if (const std::string problem = spec_problem(mesh, s.spec(), whole); !problem.empty())

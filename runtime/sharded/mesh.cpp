@@ -25,9 +25,10 @@ const MeshData& data_of(const Ref<const RefCounted>& data) { return static_cast<
 
 Mesh::Mesh(std::vector<Device> devices, Shape shape, std::vector<std::string> names, SourceLoc loc) {
   if (static_cast<int>(names.size()) != shape.size())
-    throw ShardingError(fmt::format("Mesh: the shape {} has {} axes, {} names are given; name each axis", detail::to_string(shape),
-                                    shape.size(), names.size()),
-                        loc);
+    throw ShardingError(
+        fmt::format("Mesh: the shape {} has {}, but there {} {}; name each axis", detail::to_string(shape),
+                    detail::counted(shape.size(), "axis", "axes"), names.size() == 1 ? "is" : "are", detail::counted(names.size(), "name")),
+        loc);
   if (std::set<std::string>(names.begin(), names.end()).size() != names.size())
     throw ShardingError(fmt::format("Mesh: an axis name is given twice in `{}`; give each its own", fmt::join(names, "`, `")), loc);
   for (std::int64_t n : shape)

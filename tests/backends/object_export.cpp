@@ -268,5 +268,5 @@ TEST_CASE("export: what no object file can hold is refused by name") {
                 {"pure_callback"}));
   CHECK(refuses<CompileError>(
       [] { export_object(jit([](const Array& x) { return x; }).lower(ones(4)).compile(), "/tmp/x", {.input_names = {"a", "b"}}); },
-      {"2 input names", "1 arrays"}));
+      {"2 input names", "1 array"}));
 }

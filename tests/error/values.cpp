@@ -55,3 +55,22 @@ TEST_CASE("an argument that is empty, donated twice, or donated and passed") {
   check<Error>([&] { return compiled(x, x); }, {"args[0] and args[1] are one array", "donate a copy"});
   CHECK(donating({x, ones(3)}, ones(3)).to_vector<float>() == std::vector<float>{3, 3, 3});
 }
+
+TEST_CASE("an empty Array that a function returns is reported with the function, and its place among the results") {
+  const Array x = ones(3);
+  const auto nothing = [](Array) { return Array(); };
+  const auto half = [](Array a) { return std::pair{a, Array()}; };
+  check<Error>([&] { return jit(nothing)(x); }, {"jit of <lambda>: what the function returns is an Array that was default-constructed"});
+  check<Error>([&] { return jit(half)(x).first; }, {"jit of <lambda>: result 1 of the function (from 0) is an Array that"});
+  check<Error>([&] { return vmap(nothing)(x); }, {"vmap of <lambda>: what the function returns is"});
+  check<Error>([&] { return grad(nothing)(1.f); }, {"grad of <lambda>: what the function returns is"});
+  check<Error>([&] { return scan([](Array c, Array) { return std::pair{c, Array()}; }, 0.f, x).second; }, {"scan", "result 1 of"});
+  check<Error>([&] { return cond(true, nothing, nothing, x); }, {"cond", "what the function returns is"});
+  const auto called = [&](Array a) { return pure_callback(nothing, ShapeDtypeStruct{{3}, float32}, a); };
+  check<Error>([&] { return called(x); }, {"pure_callback of", "what the function returns is"});
+  check<Error>([&] { return jit(called)(x); }, {"pure_callback of", "what the function returns is"});
+  check<Error>([&] { return vmap(called)(ones({2, 3})); }, {"pure_callback of", "what the function returns is"});
+  const auto by_rule = custom_jvp([](Array a) { return sin(a); },
+                                  [](std::tuple<Array> at, std::tuple<Array>) { return std::pair{sin(std::get<0>(at)), Array()}; });
+  check<Error>([&] { return grad(by_rule)(1.f); }, {"custom_jvp: the rule: result 1 of"});
+}

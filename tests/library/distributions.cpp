@@ -46,6 +46,8 @@ TEST_CASE("derivatives of the incomplete gamma functions in a are the same for o
 
 TEST_CASE("the laws hold for Bessel functions and the normal distribution's inverse") {
   check_laws([](Array x) { return i0(x) + i1e(x); }, array({-2.0, 0.5, 9.0, 20.0}, float64));
+  CHECK(i0(0.f).item<float>() == 1);
+  CHECK(i0e(array({0.0, -0.0}, float64)).to_vector<double>() == std::vector<double>{1, 1});
   check_laws([](Array p) { return ndtri(p); }, array({0.05, 0.2, 0.4, 0.9}, float64));
   check_laws([](Array x) { return log_ndtr(x); }, array({-25.0, -3.0, 0.1, 4.0}, float64));
 }

@@ -137,7 +137,7 @@ TEST_CASE("CSV: what is no table is refused with line and column") {
     return refuses<IoError>([&] { parse_csv(text, options, "t.csv"); }, parts);
   };
   CHECK(tells("a,b\n1,2\n3,x\n", {}, {"t.csv", "line 3, column 2", "'x'", "float32"}));
-  CHECK(tells("a,b\n1,2\n3\n", {}, {"line 3", "1 fields", "2"}));
+  CHECK(tells("a,b\n1,2\n3\n", {}, {"line 3", "1 field,", "2"}));
   CHECK(tells("a,b\n1,\n", {}, {"line 2, column 2", "missing"}));
   CHECK(tells("1.5\n", {.dtype = int32}, {"line 1, column 1", "int32"}));
   CHECK(tells("300\n", {.dtype = int8}, {"'300'", "int8"}));

@@ -261,8 +261,8 @@ TEST_CASE("plots: what makes no picture is refused") {
   CHECK(refuses<ShapeError>([] { Plot().line({1, 2, 3}, {1, 2}); }, {"y has 2 numbers, x has 3", "plot.cpp:"}));
   CHECK(refuses<ShapeError>([] { Plot().line(zeros({2, 2})); }, {"y has the shape (2, 2)", "one dimension", "plot.cpp:"}));
   CHECK(refuses<ShapeError>([] { Plot().image(zeros(3)); }, {"f32[3] is not a picture"}));
-  CHECK(refuses<ShapeError>([] { Plot().heat_map(zeros({2, 2}), {.columns = {"a"}}); }, {"1 names of columns"}));
-  CHECK(refuses<ShapeError>([] { Plot().bars({"a"}, {1, 2}); }, {"1 names and 2 heights"}));
+  CHECK(refuses<ShapeError>([] { Plot().heat_map(zeros({2, 2}), {.columns = {"a"}}); }, {"1 name of columns"}));
+  CHECK(refuses<ShapeError>([] { Plot().bars({"a"}, {1, 2}); }, {"1 name and 2 heights"}));
   CHECK(refuses<DTypeError>([] { Plot().line(zeros(3, complex64)); }, {"c64[3] can't be drawn"}));
   CHECK(refuses<Error>([] { Plot().line({0, 1}, {0, 1}, {.color = "\"/><script>"}); }, {"is not a color"}));
   CHECK(refuses<Error>([] { Plot({.x_range = PlotRange{1, 1}}); }, {"x_range is (1, 1)"}));

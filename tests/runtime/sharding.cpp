@@ -43,7 +43,7 @@ TEST_CASE("meshes") {
   CHECK(mesh == Mesh(devices(), {2, 4}, {"x", "y"}));
   CHECK_FALSE(mesh == Mesh(devices(), {4, 2}, {"x", "y"}));
   CHECK(has(message_of<ShardingError>([] { make_mesh({3, 4}, {"x", "y"}); }), "12 devices, there are 8"));
-  CHECK(has(message_of<ShardingError>([] { make_mesh({2, 4}, {"x"}); }), "1 names"));
+  CHECK(has(message_of<ShardingError>([] { make_mesh({2, 4}, {"x"}); }), "there is 1 name"));
   CHECK(has(message_of<ShardingError>([] { make_mesh({2, 4}, {"x", "x"}); }), "twice"));
   CHECK(has(message_of<ShardingError>([] { Mesh({devices()[0], devices()[0]}, {2}, {"x"}); }), "cpu:0"));
   CHECK(has(message_of<ShardingError>([&] { NamedSharding(mesh, P("z")); }), "`z`"));

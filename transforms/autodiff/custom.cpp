@@ -7,6 +7,7 @@
 #include "weft/core/ops/control/custom_derivatives.h"
 #include "weft/core/ops/control/remat.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
+#include "weft/core/trace/results.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/differentiate.h"
 
@@ -17,16 +18,18 @@ struct JvpAdapter final : JvpRule {
   explicit JvpAdapter(Ref<const FlatJvpRule> r) : rule(std::move(r)) {}
   const Ref<const FlatJvpRule> rule;
   std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
-    return calling_user([&] { return rule->apply(primals, tangents, loc); });
+    std::vector<Array> out = calling_user([&] { return rule->apply(primals, tangents, loc); });
+    check_no_result_is_empty(out, "custom_jvp: the rule", loc);
+    return out;
   }
 };
 struct BackwardAdapter final : BackwardRule {
   explicit BackwardAdapter(Ref<const FlatBackward> r) : rule(std::move(r)) {}
   const Ref<const FlatBackward> rule;
-  std::vector<Tangent> apply(std::span<const Array> residuals, std::span<const Array> cotangents, SourceLoc) const override {
-    std::vector<Tangent> out;
-    for (const Array& x : calling_user([&] { return rule->apply(residuals, cotangents); })) out.emplace_back(x);
-    return out;
+  std::vector<Tangent> apply(std::span<const Array> residuals, std::span<const Array> cotangents, SourceLoc loc) const override {
+    const std::vector<Array> out = calling_user([&] { return rule->apply(residuals, cotangents); });
+    check_no_result_is_empty(out, "custom_vjp: bwd", loc);
+    return {out.begin(), out.end()};
   }
 };
 struct VjpAdapter final : VjpRule {
@@ -34,6 +37,7 @@ struct VjpAdapter final : VjpRule {
   const Ref<const FlatVjpRule> rule;
   Forward forward(std::span<const Array> primals, SourceLoc loc) const override {
     FlatForward f = calling_user([&] { return rule->forward(primals, loc); });
+    check_no_result_is_empty(f.results, "custom_vjp: fwd", loc);
     return {std::move(f.results), std::move(f.residuals), make_ref<BackwardAdapter>(std::move(f.backward))};
   }
 };

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/base/files.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/errors/error.h"
@@ -44,7 +45,9 @@ std::string word_of(std::string_view path, std::string_view root, std::string_vi
 std::vector<std::string> names_of(const std::vector<std::string>& given, const std::vector<std::string>& paths, std::string_view root,
                                   std::string_view head, std::string_view what, std::set<std::string>& taken, SourceLoc loc) {
   if (!given.empty() && given.size() != paths.size())
-    throw CompileError(fmt::format("export_object: {} {} names are given for {} arrays", given.size(), what, paths.size()), loc);
+    throw CompileError(fmt::format("export_object: {} given for {}", detail::counted(given.size(), fmt::format("{} name", what)),
+                                   detail::counted(paths.size(), "array")),
+                       loc);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     std::string name = given.empty() ? word_of(paths[i], root, head) : given[i];

@@ -6,6 +6,7 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/indexing.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/sealed_program.h"
@@ -78,10 +79,11 @@ struct ShardMap {
     const std::vector<Aval> body_out = p.jaxpr.data().output_avals();
     if (p.jaxpr.data().num_consts != 0) c.fail<Error>("its body has constants; they must be operands");
     if (body_in.size() != c.in.size() || p.in_specs.size() != c.in.size())
-      c.fail<ShardingError>(
-          fmt::format("{} operands, {} in_specs, and a body of {} inputs", c.in.size(), p.in_specs.size(), body_in.size()));
+      c.fail<ShardingError>(fmt::format("{}, {}, and a body of {}", counted(c.in.size(), "operand"), counted(p.in_specs.size(), "in_spec"),
+                                        counted(body_in.size(), "input")));
     if (body_out.size() != p.out_specs.size())
-      c.fail<ShardingError>(fmt::format("{} out_specs for a body of {} results", p.out_specs.size(), body_out.size()));
+      c.fail<ShardingError>(
+          fmt::format("{} for a body of {}", counted(p.out_specs.size(), "out_spec"), counted(body_out.size(), "result")));
     for (std::size_t i = 0; i < c.in.size(); ++i) {
       if (const std::string problem = spec_problem(p.mesh, p.in_specs[i], c.in[i].shape); !problem.empty())
         c.fail<ShardingError>("in_specs: " + problem);

@@ -1,4 +1,5 @@
 #include "weft/core/ops/control/callback.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/ir/rules.h"
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
+#include "weft/core/trace/results.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -134,9 +136,10 @@ void run_callback(const std::string& op, const CallbackParam& callback, const La
   for_each_lane(lanes, c.in, [&](std::span<const Array> operands, std::int64_t number) {
     std::vector<Array> out = callback.function->call(operands);
     if (out.size() != results.avals.size())
-      throw PytreeError(
-          fmt::format("{}: {} returned {} arrays; the shapes it was given promise {}", op, callback.name, out.size(), results.avals.size()),
-          callback.loc);
+      throw PytreeError(fmt::format("{}: {} returned {}; the shapes it was given promise {}", op, callback.name,
+                                    counted(out.size(), "array"), results.avals.size()),
+                        callback.loc);
+    check_no_result_is_empty(out, fmt::format("{} of {}", op, callback.name), callback.loc);
     for (std::size_t k = 0; k < out.size(); ++k) {
       const Aval& want = results.avals[k];
       if (const LiteralArray* literal = as_literal(out[k]); literal && literal->aval.weak && want.shape.empty())
@@ -317,7 +320,8 @@ struct DebugPrint {
       }
     });
     if (fields != c.in.size())
-      c.fail<Error>(fmt::format("its text has {} fields for {} operands", fields, c.in.size()), "give one {} for each");
+      c.fail<Error>(fmt::format("its text has {} for {}", counted(fields, "field"), counted(c.in.size(), "operand")),
+                    "give one {} for each");
     return {};
   }
   static BatchResult batch(const BatchContext& c) {

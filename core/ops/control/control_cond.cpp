@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ops/control/control.h"
@@ -36,12 +37,13 @@ std::vector<Aval> Cond::abstract_eval(const OpContext& c) {
   for (std::size_t b = 0; b < branches.size(); ++b) {
     const auto in = branches[b].data().input_avals();
     const std::vector<Aval> results = branches[b].data().output_avals();
-    if (in.size() + 1 != c.in.size()) c.fail<Error>(fmt::format("branch {} takes {} operands, given {}", b, in.size(), c.in.size() - 1));
+    if (in.size() + 1 != c.in.size())
+      c.fail<Error>(fmt::format("branch {} takes {}, given {}", b, counted(in.size(), "operand"), c.in.size() - 1));
     for (std::size_t i = 0; i < in.size(); ++i)
       if (!same_type(in[i], c.in[i + 1]))
         c.fail<ShapeError>(fmt::format("branch {} takes {} as operand {}, given {}", b, to_string(in[i]), i, to_string(c.in[i + 1])));
     if (results.size() != out.size())
-      c.fail<PytreeError>(fmt::format("branch 0 has {} results, branch {} has {}", out.size(), b, results.size()));
+      c.fail<PytreeError>(fmt::format("branch 0 has {}, branch {} has {}", counted(out.size(), "result"), b, results.size()));
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (!same_type(results[i], out[i]))
         c.fail<ShapeError>(

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "weft/core/array/host.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/ops/control/checkpointed_loop.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
@@ -41,7 +42,7 @@ std::vector<Aval> Scan::abstract_eval(const OpContext& c) {
   if (p.length < 0) c.fail<ShapeError>(fmt::format("a length of {} is not possible", p.length));
   const Counts n = count(p);
   const auto in = p.jaxpr.data().input_avals();
-  if (in.size() != c.in.size()) c.fail<PytreeError>(fmt::format("the body takes {} operands, given {}", in.size(), c.in.size()));
+  if (in.size() != c.in.size()) c.fail<PytreeError>(fmt::format("the body takes {}, given {}", counted(in.size(), "operand"), c.in.size()));
   std::vector<Aval> out = p.jaxpr.data().output_avals();
   for (std::size_t i = 0; i < in.size(); ++i) {
     const bool is_x = i >= n.consts + n.carry;

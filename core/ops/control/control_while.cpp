@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
@@ -29,7 +30,7 @@ std::vector<Aval> While::abstract_eval(const OpContext& c) {
                        "reduce it with any or all");
   const std::vector<Aval> out = p.body_jaxpr.data().output_avals();
   if (consts + out.size() != c.in.size())
-    c.fail<PytreeError>(fmt::format("the body returns {} values for a carry of {}", out.size(), c.in.size() - consts));
+    c.fail<PytreeError>(fmt::format("the body returns {} for a carry of {}", counted(out.size(), "value"), c.in.size() - consts));
   for (std::size_t i = 0; i < out.size(); ++i)
     if (!same_type(out[i], c.in[consts + i]))
       c.fail<ShapeError>(fmt::format("the carry starts as {}, but the body returns {}", to_string(c.in[consts + i]), to_string(out[i])),
@@ -38,7 +39,8 @@ std::vector<Aval> While::abstract_eval(const OpContext& c) {
     const auto want = j.data().input_avals();
     std::vector<Aval> given(own.begin(), own.end());
     given.insert(given.end(), c.in.begin() + static_cast<std::ptrdiff_t>(consts), c.in.end());
-    if (want.size() != given.size()) c.fail<PytreeError>(fmt::format("the {} takes {} operands, given {}", of, want.size(), given.size()));
+    if (want.size() != given.size())
+      c.fail<PytreeError>(fmt::format("the {} takes {}, given {}", of, counted(want.size(), "operand"), given.size()));
     for (std::size_t i = 0; i < want.size(); ++i)
       if (!same_type(want[i], given[i]))
         c.fail<ShapeError>(fmt::format("the {} takes {} as operand {}, given {}", of, to_string(want[i]), i, to_string(given[i])));

@@ -7,6 +7,7 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/array_lists.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
@@ -243,8 +244,8 @@ struct CustomJvpCall {
     const std::vector<Aval> want = c.get<Params>().call_jaxpr.data().output_avals();
     const std::size_t n = want.size();
     if (values.size() != 2 * n)
-      throw PytreeError(fmt::format("custom_jvp: the rule of {} gives {} arrays, but must give {} results and as many tangents",
-                                    c.get<Params>().name, values.size(), n),
+      throw PytreeError(fmt::format("custom_jvp: the rule of {} gives {}, but must give {} and as many tangents", c.get<Params>().name,
+                                    counted(values.size(), "array"), counted(n, "result")),
                         c.loc);
     JvpResult r;
     for (std::size_t i = 0; i < n; ++i) {
@@ -296,7 +297,8 @@ struct CustomLin {
       cotangents.push_back(c.cotangents[i] ? *c.cotangents[i] : zeros_like_tangent(c.out_avals[i], c.loc));
     std::vector<Tangent> back = p.bwd.rule->apply(residuals, cotangents, c.loc);
     if (back.size() != p.active.size())
-      throw PytreeError(fmt::format("custom_vjp: bwd gives {} cotangents for {} arrays in the arguments", back.size(), p.active.size()),
+      throw PytreeError(fmt::format("custom_vjp: bwd gives {} for {} in the arguments", counted(back.size(), "cotangent"),
+                                    counted(p.active.size(), "array")),
                         c.loc);
     std::vector<Tangent> out(c.in.size());
     std::size_t next = num_res;
@@ -361,9 +363,9 @@ struct CustomVjpCall {
     VjpRule::Forward f = p.fwd.rule->forward(arguments, c.loc);
     const std::vector<Aval> want = p.call_jaxpr.data().output_avals();
     if (f.results.size() != want.size())
-      throw PytreeError(
-          fmt::format("custom_vjp: fwd of {} gives {} arrays as its result, the function {}", p.name, f.results.size(), want.size()),
-          c.loc);
+      throw PytreeError(fmt::format("custom_vjp: fwd of {} gives {} as its result, the function {}", p.name,
+                                    counted(f.results.size(), "array"), want.size()),
+                        c.loc);
     CustomLinParams lin{{p.bwd.name, f.backward}, static_cast<int>(f.residuals.size()), {want}, {}};
     std::vector<Array> inputs = f.residuals;
     for (std::size_t i = 0; i < arguments.size(); ++i) {

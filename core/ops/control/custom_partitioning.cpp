@@ -74,7 +74,7 @@ std::optional<ShardedValues> partition_custom(const PartitionContext& c) {
   }
   const std::vector<Array> out = p.partition.rule->run(c.partition.mesh(), specs, blocks, c.eqn.loc);
   if (out.size() != c.out.size())
-    fail(fmt::format("its function of blocks returns {} arrays, the function of whole arrays {}", out.size(), c.out.size()));
+    fail(fmt::format("its function of blocks returns {}, the function of whole arrays {}", counted(out.size(), "array"), c.out.size()));
   ShardedValues results;
   for (std::size_t k = 0; k < out.size(); ++k) {
     if (const std::string problem = problem_of(c, specs.results[k], c.out[k].shape); !problem.empty())

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/movement/operand_parts.h"
@@ -71,7 +72,8 @@ struct LinearCall {
  private:
   template <class A, class B>
   static void check_types(const OpContext& c, const char* verb, const A& got, const B& want) {
-    if (got.size() != want.size()) c.fail<PytreeError>(fmt::format("its transpose {} {} arrays, not {}", verb, got.size(), want.size()));
+    if (got.size() != want.size())
+      c.fail<PytreeError>(fmt::format("its transpose {} {}, not {}", verb, counted(got.size(), "array"), want.size()));
     for (std::size_t i = 0; i < want.size(); ++i)
       if (!same_type(got[i], want[i]))
         c.fail<ShapeError>(fmt::format("its transpose {} {} as array {}, not {}", verb, to_string(got[i]), i, to_string(want[i])));

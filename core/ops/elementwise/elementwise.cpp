@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/registry.h"
@@ -20,7 +21,7 @@ std::string describe_dtypes(unsigned dtypes) {
 }
 
 void check_operands(const OpContext& c, std::size_t count, unsigned dtypes) {
-  if (c.in.size() != count) c.fail<Error>(fmt::format("takes {} operands, not {}", count, c.in.size()));
+  if (c.in.size() != count) c.fail<Error>(fmt::format("takes {}, not {}", counted(count, "operand"), c.in.size()));
   for (const Aval& a : c.in) {
     if (!(kind_of(a.dtype) & dtypes))
       c.fail<DTypeError>(fmt::format("is not defined for {}", a.dtype.name()),

@@ -10,6 +10,7 @@
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/storage.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/partition_rule.h"
 #include "weft/core/ir/permutation.h"
@@ -47,7 +48,8 @@ struct Fft {
     const Aval& x = c.in[0];
     const int rank = static_cast<int>(p.fft_lengths.size());
     const bool from_real = p.fft_type == FftType::rfft;
-    if (rank == 0 || rank > x.ndim()) c.fail<AxisError>(fmt::format("{} dimensions can't be transformed", rank), "give one to all of them");
+    if (rank == 0 || rank > x.ndim())
+      c.fail<AxisError>(fmt::format("{} can't be transformed", counted(rank, "dimension")), "give one to all of them");
     if (from_real ? x.dtype != float32 && x.dtype != float64 : !x.dtype.is_complex())
       c.fail<DTypeError>("not defined for " + std::string(x.dtype.name()),
                          from_real ? "a real signal is float32 or float64" : "convert to a complex dtype first");

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/movement/scatter.h"
@@ -19,7 +20,8 @@ void check_starts(const OpContext& c, std::size_t arrays) {
   if (c.in.size() < arrays) c.fail<ShapeError>(fmt::format("takes {} array{} and start indices", arrays, arrays == 1 ? "" : "s"));
   const int ndim = c.in[0].ndim();
   if (c.in.size() != arrays + static_cast<std::size_t>(ndim))
-    c.fail<ShapeError>(fmt::format("{} start indices for {} dimensions", c.in.size() - arrays, ndim), "one is needed for each dimension");
+    c.fail<ShapeError>(fmt::format("{} for {}", counted(c.in.size() - arrays, "start index", "start indices"), counted(ndim, "dimension")),
+                       "one is needed for each dimension");
   for (std::size_t i = arrays; i < c.in.size(); ++i) {
     if (!c.in[i].shape.empty()) c.fail<ShapeError>("a start index is not a scalar");
     if (!c.in[i].dtype.is_integer()) c.fail<DTypeError>("a start index is not an integer");
@@ -82,7 +84,8 @@ Aval DynamicSlice::abstract_eval(const OpContext& c) {
   check_starts(c, 1);
   const Shape &x = c.in[0].shape, &sizes = c.get<Params>().slice_sizes;
   if (sizes.size() != x.size())
-    c.fail<ShapeError>(fmt::format("slice sizes {} for {} dimensions", to_string(sizes), x.size()), "one is needed for each dimension");
+    c.fail<ShapeError>(fmt::format("slice sizes {} for {}", to_string(sizes), counted(x.size(), "dimension")),
+                       "one is needed for each dimension");
   for (int d = 0; d < x.size(); ++d)
     if (sizes[d] < 0 || sizes[d] > x[d])
       c.fail<ShapeError>(

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/ir/partition_rule.h"
 #include "weft/core/ir/permutation.h"
@@ -36,7 +37,7 @@ void check_dimensions(const OpContext& c, const std::vector<int>& dims) {
 void check_permutation(const OpContext& c, const std::vector<int>& permutation) {
   const auto n = static_cast<std::size_t>(c.in[0].ndim());
   if (permutation.size() != n)
-    c.fail<AxisError>(fmt::format("({}) does not name each of the {} axes once", fmt::join(permutation, ", "), n));
+    c.fail<AxisError>(fmt::format("({}) does not name each of the {} once", fmt::join(permutation, ", "), counted(n, "axis", "axes")));
   check_dimensions(c, permutation);
 }
 bool is_identity(const std::vector<int>& permutation) {
@@ -78,8 +79,8 @@ struct BroadcastInDim : LinearMovement {
     for (int d = 0; d < in.size(); ++d) {
       const int to = p.broadcast_dimensions[at(d)];
       if (to <= previous || to >= p.shape.size())
-        c.fail<ShapeError>(fmt::format("broadcast_dimensions ({}) does not increase within the {} dimensions of {}",
-                                       fmt::join(p.broadcast_dimensions, ", "), p.shape.size(), to_string(p.shape)));
+        c.fail<ShapeError>(fmt::format("broadcast_dimensions ({}) does not increase within the {} of {}",
+                                       fmt::join(p.broadcast_dimensions, ", "), counted(p.shape.size(), "dimension"), to_string(p.shape)));
       if (in[d] != 1 && in[d] != p.shape[to])
         c.fail<ShapeError>(fmt::format("dimension {} of size {} can't become dimension {} of {}", d, in[d], to, to_string(p.shape)),
                            "a dimension keeps its size or has size 1");

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/movement/movement_rules.h"
 #include "weft/core/ops/registry.h"
@@ -44,11 +45,12 @@ struct Pad {
   static constexpr Kind kind = Kind::movement;
   using Params = PadParams;
   static Aval abstract_eval(const OpContext& c) {
-    if (c.in.size() != 2) c.fail<ShapeError>(fmt::format("takes an array and a fill value, not {} operands", c.in.size()));
+    if (c.in.size() != 2) c.fail<ShapeError>(fmt::format("takes an array and a fill value, not {}", counted(c.in.size(), "operand")));
     const auto& config = c.get<Params>().padding_config;
     const Aval& x = c.in[0];
     if (static_cast<int>(config.size()) != x.ndim())
-      c.fail<ShapeError>(fmt::format("padding_config {} has {} entries for {} dimensions", print_param(config), config.size(), x.ndim()));
+      c.fail<ShapeError>(fmt::format("padding_config {} has {} for {}", print_param(config), counted(config.size(), "entry", "entries"),
+                                     counted(x.ndim(), "dimension")));
     if (c.in[1].ndim() != 0) c.fail<ShapeError>("the fill value is not a scalar");
     if (c.in[1].dtype != x.dtype) c.fail<DTypeError>("the fill value has another dtype", "convert it");
     Shape out = x.shape;
@@ -123,7 +125,7 @@ void read_param(ParamReader& r, PaddingConfig& v) {
   v.clear();
   for (const std::vector<int>& e : entries) {
     if (e.size() != 3)
-      throw ShapeError(fmt::format("pad: an entry of padding_config has {} numbers; it is (low, high, interior)", e.size()));
+      throw ShapeError(fmt::format("pad: an entry of padding_config has {}; it is (low, high, interior)", counted(e.size(), "number")));
     v.push_back({e[0], e[1], e[2]});
   }
 }

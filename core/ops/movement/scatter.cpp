@@ -9,6 +9,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/host.h"
 #include "weft/core/array/storage.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
@@ -56,7 +57,7 @@ Aval scatter_type(const OpContext& c, const ScatterDimensionNumbers& n) {
   const int scatter_ndim = updates.size() - static_cast<int>(n.update_window_dims.size());
   if (scatter_ndim != indices.size() - 1)
     c.fail<ShapeError>("the updates must have the dimensions of the indices but the last, and those of update_window_dims",
-                       fmt::format("that is {} dimensions", indices.size() - 1 + static_cast<int>(n.update_window_dims.size())));
+                       fmt::format("that is {}", counted(indices.size() - 1 + static_cast<int>(n.update_window_dims.size()), "dimension")));
   const IndexedGeometry g = scatter_geometry(n, x.size(), updates);
   for (std::size_t d = 0; d < g.batch_dims.size(); ++d)
     if (updates[g.batch_dims[d]] != indices[static_cast<int>(d)])

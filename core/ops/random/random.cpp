@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "weft/core/base/counted.h"
 #include "weft/core/ir/partition_rule.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/elementwise/elementwise.h"
@@ -18,7 +19,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "weft: the two words of a key are told apart by their place in memory");
 
 void check_count(const OpContext& c, std::size_t count) {
-  if (c.in.size() != count) c.fail<Error>(fmt::format("takes {} operands, not {}", count, c.in.size()));
+  if (c.in.size() != count) c.fail<Error>(fmt::format("takes {}, not {}", counted(count, "operand"), c.in.size()));
 }
 void check_keys(const OpContext& c, std::size_t count) {
   check_count(c, count);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/partition_rule.h"
 #include "weft/core/ops/elementwise/elementwise.h"
@@ -37,7 +38,7 @@ struct RandomGamma {
     friend bool operator==(const Params&, const Params&) = default;
   };
   static Aval abstract_eval(const OpContext& c) {
-    if (c.in.size() != 2) c.fail<Error>(fmt::format("takes keys and shape parameters, not {} operands", c.in.size()));
+    if (c.in.size() != 2) c.fail<Error>(fmt::format("takes keys and shape parameters, not {}", counted(c.in.size(), "operand")));
     if (!c.in[0].dtype.is_key()) c.fail<DTypeError>(fmt::format("{} is not a key", to_string(c.in[0])), "make one with random::key(seed)");
     if (!c.in[1].dtype.is_floating())
       c.fail<DTypeError>("the shape parameters are " + std::string(c.in[1].dtype.name()), "they must be floats");

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "weft/core/array/array_lists.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/movement/movement.h"
@@ -115,7 +116,7 @@ std::size_t check_operands_of(const OpContext& c, const Jaxpr& program) {
   const auto in = d.input_avals();
   const std::vector<Aval> out = d.output_avals();
   if (d.num_consts != 0 || in.size() != 2 * n || out.size() != n)
-    c.fail<ShapeError>(fmt::format("the program takes {} values and gives {}", in.size(), out.size()),
+    c.fail<ShapeError>(fmt::format("the program takes {} and gives {}", counted(in.size(), "value"), out.size()),
                        "it takes two for each array and gives one");
   for (std::size_t i = 0; i < n; ++i) {
     if (c.in[i].shape != c.in[0].shape) c.fail<ShapeError>("the arrays differ in shape", "they must be equal");
