@@ -10,6 +10,7 @@
 #include "samples.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::test {
@@ -156,6 +157,25 @@ TEST_CASE("derivatives that are not there are refused, or zero") {
 
 TEST_CASE("vmap: any operands mapped along any of their axes, against a loop") {
   for_each_sample([](const Sample& s) { check_vmap(s.program, {s.arguments(2), s.arguments(3), s.arguments(4)}); });
+}
+
+TEST_CASE("vmap over no lanes: results of their types without elements") {
+  for_each_sample([](const Sample& s) {
+    const std::vector<Array> lane = s.arguments();
+    if (lane.empty()) return;
+    std::vector<Array> inputs;
+    for (const Array& x : lane) inputs.push_back(stack({x})(slice(0, 0)));
+    const BatchedProgram batched = batch_program(s.program, {"", 0}, std::vector<int>(lane.size(), 0));
+    batched.jaxpr.check();
+    const std::vector<Array> got = run_everywhere(batched.jaxpr, inputs);
+    const std::vector<Aval> want = s.program.data().output_avals();
+    REQUIRE(got.size() == want.size());
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const int dim = batched.out_dims[k];
+      CHECK(got[k].dtype() == want[k].dtype);
+      CHECK(got[k].shape() == (dim == kNotMapped ? want[k].shape : want[k].shape.inserted(dim, 0)));
+    }
+  });
 }
 
 TEST_CASE("vmap of gradients, against a loop") {

@@ -16,6 +16,18 @@ bool may_name_axis(const Primitive& op) {
   return op.kind == Kind::collective || op.kind == Kind::call || op.kind == Kind::control || op.kind == Kind::spmd;
 }
 
+// Without lanes nothing is computed, and a rule would divide by their number. Keys have no zeros.
+bool is_empty_for_no_lanes(const JaxprData& d, const Eqn& e, const MappedAxis& axis) {
+  if (axis.size != 0 || may_name_axis(*e.op) || e.op->kind == Kind::effect) return false;
+  return std::none_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return d.avals[v].dtype.is_key(); });
+}
+BatchResult no_lanes(const JaxprData& d, const Eqn& e) {
+  BatchResult r;
+  for (const Var v : e.outputs) r.out.push_back(zeros_of(d.avals[v].with_shape(d.avals[v].shape.inserted(0, 0)), e.loc));
+  r.dims.assign(e.outputs.size(), 0);
+  return r;
+}
+
 struct BatchedValues {
   std::vector<Array> out;
   std::vector<int> dims;
@@ -38,6 +50,8 @@ BatchedValues batch(const Jaxpr& j, const MappedAxis& axis, std::span<const Arra
       // Without a rule for its name it is its body, whose equations run here.
       BatchedValues own = batch(c->jaxpr, axis, in, eqn_dims);
       r = {std::move(own.out), std::move(own.dims)};
+    } else if (mapped && is_empty_for_no_lanes(d, e, axis)) {
+      r = no_lanes(d, e);
     } else if (const RowsInRounds* rows = rows_joined_by(*e.op, *e.params, axis)) {
       r = batch_over_rounds(*rows, {*e.op, e.params, in, eqn_dims, axis, e.loc});
     } else if (mapped || (!axis.name.empty() && may_name_axis(*e.op))) {
