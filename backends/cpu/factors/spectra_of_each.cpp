@@ -13,6 +13,7 @@ namespace {
 // Of more, LAPACK's reductions to few diagonals are faster.
 constexpr Columns kEigenvalues{16, 24}, kSingularValues{12, 16};
 constexpr std::int64_t kMostElements = 512;  // of singular value decompositions
+constexpr int kMostAdded = 2;                // vectors beyond those that have a singular value
 
 /// All pairs of indices below n in rounds of disjoint ones, as in a tournament.
 struct Rounds {
@@ -114,16 +115,19 @@ void complete(R* g, int m, int n, int known, int lanes) {
 
 /// A matrix with fewer rows than columns is seen as its transpose, whose left vectors are the right ones.
 template <class R>
-void svd_side_by_side(const R* a, std::int64_t count, int rows, int columns, R* s, R* u, R* vh) {
+void svd_side_by_side(const R* a, std::int64_t count, int rows, int columns, bool full, R* s, R* u, R* vh) {
   const SideBySide<R>& code = side_by_side<R>();
   const int lanes = code.lanes, m = std::max(rows, columns), n = std::min(rows, columns);
   const std::int64_t size = area(m, n), square = area(n, n);
   const Rounds rounds(n);
   const bool wide = rows < columns;
+  const int left = full ? m : n;  // columns of g at the end
+  const std::int64_t size_of_u = area(rows, wide ? n : left), size_of_vh = area(wide ? left : n, columns);
   each_group(count, lanes, 12 * size * n * lanes, [&](std::int64_t first, int used) {
-    LaneMemory<R> memory((2 * size + 2 * square + n + 1) * lanes);
-    R *const g = memory.take(size, lanes), *const other_g = memory.take(size, lanes), *const v = memory.take(square, lanes),
-             *const other_v = memory.take(square, lanes), *const w = memory.take(n, lanes), *const open = memory.take(1, lanes);
+    LaneMemory<R> memory((2 * area(m, left) + 2 * square + n + 1) * lanes);
+    R *const g = memory.take(area(m, left), lanes), *const other_g = memory.take(area(m, left), lanes),
+             *const v = memory.take(square, lanes), *const other_v = memory.take(square, lanes), *const w = memory.take(n, lanes),
+             *const open = memory.take(1, lanes);
     bring(a + first * size, size, used, wide ? g : other_g);
     if (!wide) transpose_lanes(other_g, m, n, 1, g);
     const Scales<R> scales(g, size);
@@ -133,12 +137,12 @@ void svd_side_by_side(const R* a, std::int64_t count, int rows, int columns, R* 
       for (int l = 0; l < used; ++l) {
         int known = 0;
         while (known < n && w[known * lanes + l] > w[l] * std::numeric_limits<R>::epsilon() * R(kLostColumn)) ++known;
-        complete(g + l, m, n, known, lanes);
+        complete(g + l, m, left, known, lanes);
       }
       // Columns of g and v, one behind the other: those of g are the rows of vh where the matrix is wide, those of v where it is not.
-      transpose_lanes(wide ? v : g, n, wide ? n : m, 1, wide ? other_v : other_g);
-      take_back(wide ? other_v : other_g, area(rows, n), used, u + first * area(rows, n));
-      take_back(wide ? g : v, area(n, columns), used, vh + first * area(n, columns));
+      transpose_lanes(wide ? v : g, wide ? n : left, wide ? n : m, 1, wide ? other_v : other_g);
+      take_back(wide ? other_v : other_g, size_of_u, used, u + first * size_of_u);
+      take_back(wide ? g : v, size_of_vh, used, vh + first * size_of_vh);
     }
     for (int i = 0; i < n; ++i)
       for (int l = 0; l < lanes; ++l) w[i * lanes + l] *= scales.unscaled[l];
@@ -146,8 +150,7 @@ void svd_side_by_side(const R* a, std::int64_t count, int rows, int columns, R* 
     for (int l = 0; l < used; ++l)
       if (scales.finite[l] == 0 || open[l] != 0) {
         const std::int64_t k = first + l;
-        svd_by_library(a + k * size, rows, columns, false, s + k * n, u ? u + k * area(rows, n) : nullptr,
-                       u ? vh + k * area(n, columns) : nullptr);
+        svd_by_library(a + k * size, rows, columns, full, s + k * n, u ? u + k * size_of_u : nullptr, u ? vh + k * size_of_vh : nullptr);
       }
   });
 }
@@ -167,8 +170,8 @@ template <class T>
 void svd_of_each(const T* a, std::int64_t count, int m, int n, bool full, Real<T>* s, T* u, T* vh) {
   const int k = std::min(m, n);
   if constexpr (!is_complex_number<T>)
-    if (go_side_by_side<T>(k, count, kSingularValues) && area(m, n) <= kMostElements && (!u || !full || m == n))
-      return svd_side_by_side(a, count, m, n, s, u, vh);
+    if (go_side_by_side<T>(k, count, kSingularValues) && area(m, n) <= kMostElements && (!u || !full || std::abs(m - n) <= kMostAdded))
+      return svd_side_by_side(a, count, m, n, full, s, u, vh);
   each_matrix(count, 20 * area(m, n) * k, [&](std::int64_t i) {
     svd_by_library(a + i * area(m, n), m, n, full, s + i * k, u ? u + i * area(m, full ? m : k) : nullptr,
                    u ? vh + i * area(full ? n : k, n) : nullptr);

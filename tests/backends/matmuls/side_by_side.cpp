@@ -238,20 +238,20 @@ void check_eigh(int count, int n, int kind, double scale) {
 }
 
 template <class R>
-void check_svd(int count, int m, int n, int kind, double scale) {
-  const int less = std::min(m, n);
-  Numbers<R> a = matrices<R>(count, m, n, kind, scale), u(static_cast<std::size_t>(count * m * less)),
-             vh(static_cast<std::size_t>(count * less * n)), s(static_cast<std::size_t>(count * less)), only = s;
-  by_threads<R>({&u, &vh, &s}, [&] { lapack::svd_of_each(a.data(), count, m, n, false, s.data(), u.data(), vh.data()); });
+void check_svd(int count, int m, int n, int kind, double scale, bool full = false) {
+  const int less = std::min(m, n), columns = full ? m : less, rows = full ? n : less;
+  Numbers<R> a = matrices<R>(count, m, n, kind, scale), u(static_cast<std::size_t>(count * m * columns)),
+             vh(static_cast<std::size_t>(count * rows * n)), s(static_cast<std::size_t>(count * less)), only = s;
+  by_threads<R>({&u, &vh, &s}, [&] { lapack::svd_of_each(a.data(), count, m, n, full, s.data(), u.data(), vh.data()); });
   lapack::svd_of_each(a.data(), count, m, n, false, only.data(), static_cast<R*>(nullptr), static_cast<R*>(nullptr));
   const double norm = scale * (m + n);
   for (int k = 0; k < count; ++k) {
     CAPTURE(k);
-    const View<R> of = view(a, k, m, n), left = view(u, k, m, less), right = view(vh, k, less, n), values = view(s, k, 1, less),
+    const View<R> of = view(a, k, m, n), left = view(u, k, m, columns), right = view(vh, k, rows, n), values = view(s, k, 1, less),
                   alone = view(only, k, 1, less);
     CHECK(difference(m, less, n, [&](int i, int j) { return left(i, j) * values(0, j); }, right, of) < norm * tolerance<R>(n));
-    CHECK(difference(less, m, less, adjoint(left), left, identity) < tolerance<R>(m));
-    CHECK(difference(less, n, less, right, adjoint(right), identity) < tolerance<R>(n));
+    CHECK(difference(columns, m, columns, adjoint(left), left, identity) < tolerance<R>(m));
+    CHECK(difference(rows, n, rows, right, adjoint(right), identity) < tolerance<R>(n));
     for (int i = 0; i < less; ++i) {
       CHECK(std::abs(values(0, i) - alone(0, i)) <= norm * tolerance<R>(n));
       CHECK(values(0, i).real() >= 0);
@@ -295,6 +295,10 @@ void check_spectra() {
       check_eigh<R>(20, 6, kind, scale), check_eigh<R>(1, 5, kind, scale);
       check_svd<R>(20, 6, 6, kind, scale), check_svd<R>(20, 9, 4, kind, scale), check_svd<R>(3, 4, 9, kind, scale);
     }
+  for (int kind = 0; kind < 4; ++kind) {
+    check_svd<R>(20, 8, 9, kind, 1, true), check_svd<R>(1, 9, 8, kind, 1, true);
+    check_svd<R>(20, 4, 2, kind, 1, true), check_svd<R>(3, 7, 3, kind, 1, true);
+  }
   check_svd<R>(20, 60, 8, 0, 1), check_svd<R>(20, 3, 70, 1, 1);
 }
 
