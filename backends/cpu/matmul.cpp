@@ -225,7 +225,8 @@ bool prefers_matmul(const MatmulStep& p) {
   if (is_skinny) return false;
   if (packed && p.dtype.itemsize() == 1 && p.right_dtype.itemsize() == 1) return size > 32;
   if (packed && p.dtype == bfloat16 && p.right_dtype == bfloat16) return size > 48;
-  if (packed && (p.dtype == float16 || p.dtype == float64)) return size > 300;
+  if (packed && p.dtype == float16) return size > 112;
+  if (packed && p.dtype == float64) return size > 300;
   if (packed || is_float32_matmul(p) || (p.dtype.is_complex() && is_blas_matmul(p))) return size > 160;
   return is_blas_matmul(p) && size > 600;
 }
