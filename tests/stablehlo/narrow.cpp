@@ -69,6 +69,34 @@ TEST_CASE("stablehlo: bits of small floats, and numbers of bits") {
                  2);
 }
 
+TEST_CASE("stablehlo: small elements are joined to larger ones, the first one in the lowest bits, and taken apart") {
+  passes_in_main(R"(
+    %x = stablehlo.constant dense<[[1, -2], [3, 4], [5, -6], [7, -8]]> : tensor<4x2xi4>
+    %0 = stablehlo.bitcast_convert %x : (tensor<4x2xi4>) -> tensor<4xi8>
+    check.expect_eq_const %0, dense<[-31, 67, -91, -121]> : tensor<4xi8>
+    %1 = stablehlo.bitcast_convert %0 : (tensor<4xi8>) -> tensor<4x2xui4>
+    %2 = stablehlo.convert %1 : (tensor<4x2xui4>) -> tensor<4x2xi32>
+    check.expect_eq_const %2, dense<[[1, 14], [3, 4], [5, 10], [7, 8]]> : tensor<4x2xi32>
+    %y = stablehlo.constant dense<305419896> : tensor<i32>
+    %3 = stablehlo.bitcast_convert %y : (tensor<i32>) -> tensor<8xi4>
+    %4 = stablehlo.convert %3 : (tensor<8xi4>) -> tensor<8xi32>
+    check.expect_eq_const %4, dense<[-8, 7, 6, 5, 4, 3, 2, 1]> : tensor<8xi32>
+    %5 = stablehlo.bitcast_convert %3 : (tensor<8xi4>) -> tensor<i32>
+    check.expect_eq_const %5, dense<305419896> : tensor<i32>
+    %z = stablehlo.constant dense<[1, -1]> : tensor<2xi2>
+    %6 = stablehlo.bitcast_convert %z : (tensor<2xi2>) -> tensor<i4>
+    %7 = stablehlo.convert %6 : (tensor<i4>) -> tensor<i32>
+    check.expect_eq_const %7, dense<-3> : tensor<i32>
+    %8 = stablehlo.bitcast_convert %6 : (tensor<i4>) -> tensor<2xui2>
+    %9 = stablehlo.convert %8 : (tensor<2xui2>) -> tensor<2xi32>
+    check.expect_eq_const %9, dense<[1, 3]> : tensor<2xi32>
+    %h = stablehlo.constant dense<[-2.5, 1.0]> : tensor<2xf16>
+    %10 = stablehlo.bitcast_convert %h : (tensor<2xf16>) -> tensor<2x4xui4>
+    %11 = stablehlo.convert %10 : (tensor<2x4xui4>) -> tensor<2x4xi32>
+    check.expect_eq_const %11, dense<[[0, 0, 1, 12], [0, 0, 12, 3]]> : tensor<2x4xi32>)",
+                 7);
+}
+
 TEST_CASE("stablehlo: every element of a small format comes back from its bits") {
   for (const char* name : {"f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "f4E2M1FN", "f8E8M0FNU",
                            "i4", "ui4", "i2", "ui2"}) {

@@ -197,15 +197,38 @@ Array bitcast_between(const OpCall& c, const Array& x, DType to, const Shape& re
   const std::vector<Array> pair = unstack_along(parts, result.size(), loc);
   return complex(Arg(pair[0], loc), Arg(pair[1], loc));
 }
-// Elements of 8 bits that are kept as wider ones: their bits, and back. Those of fewer bits are side by side in a byte there.
+/// Elements of so many bits, uint8, of which `count` in a last dimension make up one, the first one its lowest bits.
+Array joined_fields(const OpCall& c, const Array& x, int bits, int count) {
+  const int last = x.ndim() - 1;
+  if (last < 0 || x.shape().back() % count != 0) c.fail("its operand's last dimension does not hold whole elements");
+  Shape shape = x.shape();
+  shape[-1] /= count;
+  shape.push_back(count);
+  const Array at = iota_array(uint8, shape, last + 1, c.loc) * make_literal(Number(bits), uint8);
+  return reduce_or(reshape_to(x, shape, c.loc) << at, {last + 1}, c.loc);
+}
+/// The reverse: a new last dimension.
+Array split_fields(const OpCall& c, const Array& x, int bits, int count) {
+  const Shape shape = x.shape().inserted(x.ndim(), count);
+  const Array at = iota_array(uint8, shape, x.ndim(), c.loc) * make_literal(Number(bits), uint8);
+  const Array whole = broadcast_trailing(insert_axes(x, {x.ndim()}, c.loc), shape, c.loc);
+  return shift_right_logical(whole, at) & make_literal(Number((1 << bits) - 1), uint8);
+}
+// Elements of 8 bits and fewer that are kept as wider ones: their bits, and back. Those of fewer than 8 lie side by side in a byte.
 const Import bitcast_import("stablehlo.bitcast_convert", [](OpCall& c) -> Values {
   const NarrowFormat *from = c.value(0).narrow, *to = c.op.result_types[0].narrow;
-  if (from && to && from->bits == to->bits) return {from_bits(*to, to_bits(*from, c.in(0)))};
-  for (const NarrowFormat* f : {from, to})
-    if (f && f->bits != 8) c.fail("elements of " + std::string(f->mlir) + " cannot be bitcast to or from elements of another size");
-  const Array x = from ? to_bits(*from, c.in(0)) : c.in(0);
-  const Array out = bitcast_between(c, x, to ? uint8 : c.result().dtype, c.result().shape);
-  return {to ? from_bits(*to, out) : out};
+  const Shape& shape = c.result().shape;
+  const int from_size = from ? from->bits : 8, to_size = to ? to->bits : 8;
+  Array x = from ? to_bits(*from, c.in(0)) : c.in(0);
+  if (from_size < 8 && (from_size < to_size || !to)) x = joined_fields(c, x, from_size, to_size / from_size);
+  if (!to) return {reshape_to(bitcast_between(c, x, c.result().dtype, shape), shape, c.loc)};
+  if (!from) {
+    if (x.dtype().is_bool() && to_size < 8) c.fail("bools cannot be bitcast to elements of " + std::string(to->mlir));
+    const int bytes = x.dtype().itemsize();
+    x = bitcast_between(c, x, uint8, to_size == 8 ? shape : bytes == 1 ? x.shape() : x.shape().inserted(x.ndim(), bytes));
+  }
+  if (to_size < from_size) x = split_fields(c, x, to_size, from_size / to_size);
+  return {from_bits(*to, reshape_to(x, shape, c.loc))};
 });
 
 /// The upper half of the product of twice as many bits.

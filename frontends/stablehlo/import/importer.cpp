@@ -231,11 +231,16 @@ void OpCall::fail(const std::string& problem) const { importer_.fail(op.place, f
 
 // Importer
 
-void Importer::fail(Place place, const std::string& problem) const {
-  const SourceLine& source = module_.sources.at(place.source);
+namespace {
+/// A problem with its place in the text and, if known, in the user's program.
+std::string located(const Module& module, const std::string& file, Place place, const std::string& problem) {
+  const SourceLine& source = module.sources.at(place.source);
   const std::string from = source.file.empty() ? std::string() : fmt::format(" ({}:{}:{})", source.file, source.line, source.column);
-  throw Error(fmt::format("{}{}: {}", place_text(file_, place), from, problem), loc_);
+  return fmt::format("{}{}: {}", place_text(file, place), from, problem);
 }
+}  // namespace
+
+void Importer::fail(Place place, const std::string& problem) const { throw Error(located(module_, file_, place, problem), loc_); }
 
 SourceLoc Importer::line_of(const Place& place) const {
   const SourceLine& source = module_.sources.at(place.source);
@@ -405,7 +410,7 @@ Values Importer::run_checked(const Operation& op, ImportFunction import) {
 
 Values Importer::run(const Operation& op) {
   const ImportFunction import = find_import(op.name);
-  if (!import) fail(op.place, fmt::format("the operation {} is not known", op.name));
+  if (!import) throw CompileError(located(module_, file_, op.place, fmt::format("the operation {} is not known", op.name)), loc_);
   try {
     return run_checked(op, import);
   } catch (const Error& e) {
