@@ -534,6 +534,19 @@ for c, p, s, *f in [
 ]:
     add(c, p, s, *f)
 
+section("names of jax.lax, samples")
+same("neg is_finite", "(x)", "V", "", "{}", "lax.{}")
+same("sub mul eq ne lt le gt ge", "(x, y)", "V I", "", "{}", "lax.{}")
+for c, p, s, *f in [
+    ("shift_left(x, z)", "lax.shift_left(x, z)", "I"), ("shift_right_arithmetic(x, z)", "lax.shift_right_arithmetic(x, z)", "I"), ("convert_element_type(x, float16)", "lax.convert_element_type(x, jnp.float16)", "f32v I"), ("bitcast_convert_type(x, int32)", "lax.bitcast_convert_type(x, jnp.int32)", "f32v f64v u8v".replace(" u8v", "")), ("rev(x, 0)", "lax.rev(x, (0,))", "V M"), ("rev(x, {0, 1})", "lax.rev(x, (0, 1))", "M"),
+    ("broadcast(x, {2, 3})", "lax.broadcast(x, (2, 3))", "V M"), ("broadcasted_iota(int32, {2, 3}, 1)", "lax.broadcasted_iota(jnp.int32, (2, 3), 1)", "D", "nograd"), ("collapse(x, 1)", "lax.collapse(x, 1)", "T M"), ("collapse(x, 0, 2)", "lax.collapse(x, 0, 2)", "T"), ("collapse(x, 0, -1)", "lax.collapse(x, 0, -1)", "T"), ("batch_matmul(x, swapaxes(y, 1, 2))", "lax.batch_matmul(x, jnp.swapaxes(y, 1, 2))", "T"),
+    *((f"reduce_{o}(x, {{0, 1}})", f"lax.reduce_{o}(x, (0, 1))", "M L" if o in ("sum", "prod") else "M i32m") for o in ("sum", "prod", "max", "min")), ("reduce_and(x > 0, 0)", "lax.reduce_and(x > 0, (0,))", "M"), ("reduce_or(x > 0, 1)", "lax.reduce_or(x > 0, (1,))", "M"), ("approx_max_k(x, 2).values", "lax.approx_max_k(x, 2)[0]", "f32v f32m"), ("approx_min_k(x, 2).values", "lax.approx_min_k(x, 2)[0]", "f32v f32m"), ("approx_min_k(x, 2).indices", "lax.approx_min_k(x, 2)[1]", "f32v f32m"),
+    ("conv_with_general_padding(x(newaxis, newaxis), y(newaxis, newaxis, slice(0, 2), slice(0, 2)), {1, 1}, {{1, 0}, {0, 1}}, {1, 1}, {1, 2})", "lax.conv_with_general_padding(x[None, None], y[None, None, :2, :2], (1, 1), ((1, 0), (0, 1)), (1, 1), (1, 2))", "f32m f64m"), ("conv_general_dilated_patches(x(newaxis), {2}, {1}, \"VALID\")", "lax.conv_general_dilated_patches(x[None], (2,), (1,), \"VALID\")", "f32m f64m"), ("conv_general_dilated_patches(x, {2}, {2}, \"SAME\", {.dimension_numbers = {\"NWC\", \"WIO\", \"NWC\"}})", "lax.conv_general_dilated_patches(x, (2,), (2,), \"SAME\", dimension_numbers=(\"NWC\", \"WIO\", \"NWC\"))", "f32t"),
+    *((f'stats::rankdata({a}, "{m}")', f'jax.scipy.stats.rankdata({b}, "{m}")', "f32v i32v f32m") for m in ("average", "min", "max", "dense", "ordinal") for a, b in (("x", "x"), ("round(x)", "jnp.round(x)"))), ('stats::rankdata(x, "min", 0)', 'jax.scipy.stats.rankdata(x, "min", axis=0)', "f32m i32m f32t"), ("stats::mode(z).mode", "jax.scipy.stats.mode(z)[0]", "i32v i32m", "nograd"), ("stats::mode(z).count", "jax.scipy.stats.mode(z)[1]", "i32v i32m", "nograd"), ("stats::mode(round(x), {.axis = 1, .keepdims = true}).mode", "jax.scipy.stats.mode(jnp.round(x), axis=1, keepdims=True)[0]", "f32m", "nograd"), ("stats::sem(x)", "jax.scipy.stats.sem(x)", "f32v f64v M"), ("stats::sem(x, {.axis = 1, .ddof = 0, .keepdims = true})", "jax.scipy.stats.sem(x, axis=1, ddof=0, keepdims=True)", "f32m"),
+    ("stats::gaussian_kde(x)(y)", "jax.scipy.stats.gaussian_kde(x)(y)", "f32v f64v"), ('stats::gaussian_kde(x, {.bw_method = "silverman", .weights = z}).logpdf(y)', 'jax.scipy.stats.gaussian_kde(x, bw_method="silverman", weights=z).logpdf(y)', "f32v f64v"), ("stats::gaussian_kde(x, {.bandwidth = 0.4}).pdf(z)", "jax.scipy.stats.gaussian_kde(x, 0.4).pdf(z)", "f64v"), ("stats::gaussian_kde(x(slice(0, 2))).logpdf(y(slice(0, 2)))", "jax.scipy.stats.gaussian_kde(x[:2]).logpdf(y[:2])", "f64m"),
+]:
+    add(c, p, s, *f)
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <weft/jnp.h>
 #include <weft/scipy.h>
+#include <weft/stats.h>
 #include <weft/weft.h>
 
 #include <cmath>
@@ -168,4 +169,25 @@ TEST_CASE("signals and images refuse what they can't do, and round trips") {
   CHECK(has(message<Error>([&] { map_coordinates(x, {x, x}, {.order = 3}); }), "order is 3"));
   CHECK(has(message<ShapeError>([&] { map_coordinates(x, {x}); }), "one for each dimension"));
   CHECK(has(message<ShapeError>([&] { fftconvolve(x, x(0)); }), "as many dimensions"));
+}
+
+TEST_CASE("estimated densities, ranks and windows: maps, gradients, what is refused") {
+  const Array x = random::normal(random::key(1), {2, 30}, float64), at = random::normal(random::key(2), {2, 5}, float64);
+  const auto density = stats::gaussian_kde(x);
+  CHECK(allclose(density(at), exp(density.logpdf(at)), 1e-12).item<bool>());
+  const Array each = jit(vmap([&](Array p) { return density(p)(0); }))(at.T());
+  CHECK(allclose(each, density(at), 1e-12).item<bool>());
+  // The integral over a grid is 1.
+  const double h = 0.2;
+  const Array line = h * (arange(0, 80, 1, float64) - 40);
+  const auto grid = meshgrid({line, line});
+  CHECK(std::abs((sum(density(stack({ravel(grid[0]), ravel(grid[1])}))) * h * h).item() - 1) < 1e-3);
+  CHECK(has(message<Error>([&] { stats::gaussian_kde(x, {.bw_method = "wide"}); }), "unknown bw_method `wide`"));
+  CHECK(has(message<ShapeError>([&] { stats::gaussian_kde(x, {.weights = ones(3)}); }), "must be a vector of 30"));
+  CHECK(has(message<Error>([&] { stats::rankdata(x, "first"); }), "unknown method `first`"));
+  CHECK(has(message<ShapeError>([&] { stats::mode(zeros(0)); }), "has no elements"));
+  CHECK(has(message<AxisError>([&] { collapse(x, 2, 1); }), "collapse"));
+  CHECK(has(message<ShapeError>([&] { batch_matmul(x, x(0)); }), "the same leading dimensions"));
+  CHECK(has(message<DTypeError>([&] { shift_right_arithmetic(x, 1); }), "must be integers"));
+  CHECK(shift_right_arithmetic(array({200}, uint8), 1).item<int>() == 228);
 }
