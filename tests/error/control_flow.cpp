@@ -26,7 +26,7 @@ REFUSED(scan_carry_dtype, DTypeError, scan(dtype_changes, zeros({}, int32), ones
 REFUSED(scan_carry_shape, ShapeError, scan(shape_changes, ones(2), ones(3)), "scan", "f32[2]", "f32[4]", "carry")
 REFUSED(scan_length_mismatch, ShapeError, scan(two_at_once, 0.f, std::pair{ones(3), ones(4)}), "scan", "3", "4")
 REFUSED(cond_branch_types, DTypeError, cond(true, same, as_integer, ones(2)), "cond", "f32[2]", "i32[2]")
-REFUSED(cond_branch_structures, PytreeError, cond(true, twice, once, 1.f), "cond", "2", "1")
+REFUSED(cond_branch_structures, PytreeError, cond(true, twice, once, 1.f), "cond", "true_fn", "false_fn", "2", "1")
 REFUSED(cond_array_predicate, ShapeError, cond(array({true, false}), one, two), "cond", "one bool", "bool[2]")
 REFUSED(while_body_type, DTypeError, while_loop(below, half_more, State{ones({}), zeros({}, int32)}), "while_loop", "i32[]", "f32[]",
         "init[1]")

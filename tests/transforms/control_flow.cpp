@@ -173,6 +173,14 @@ TEST_CASE("a carry that starts as a C++ number takes the body's dtype; other cha
   CHECK(while_loop([](Array a) { return a < 3; }, [](Array) { return Array(5); }, ones({})).dtype() == float32);
 }
 
+TEST_CASE("a C++ number of a branch takes the dtype of the other branch's result, which keeps its own") {
+  const auto x = [](Array v) { return v; };
+  CHECK(cond(true, [](Array) { return Array(2); }, x, array({1.5f})[0]).dtype() == float32);
+  CHECK(cond(true, x, [](Array) { return Array(2); }, array({1.5f})[0]).dtype() == float32);
+  CHECK_THROWS_AS(cond(true, [](Array) { return Array(2.5f); }, x, zeros({}, int32)), DTypeError);
+  CHECK_THROWS_AS(cond(true, x, [](Array) { return Array(2.5f); }, zeros({}, int32)), DTypeError);
+}
+
 TEST_CASE("a loop that overwrites parts of its carry starts in a donated argument's memory, in nested calls and loops too") {
   const auto set_rows = [](Array x, int n) {
     return fori_loop(0, n, [](Array i, Array c) { return c.at(i).set(2 * c(i) + convert(i, c.dtype())); }, x);

@@ -163,6 +163,9 @@ Array index_of_switch(const Array& which, SourceLoc loc) {
 
 std::vector<Array> flat_cond(const char* what, const Array& index, const std::vector<FlatFunction*>& branches, SourceLoc loc) {
   if (branches.empty()) throw Error(fmt::format("{}: there are no branches; give at least one", what), loc);
+  // cond's predicate counts its branches from false_fn.
+  const bool two = std::string_view(what) == "cond";
+  const auto branch = [&](std::size_t b) -> std::string { return !two ? fmt::format("branch {}", b) : b == 0 ? "false_fn" : "true_fn"; };
   std::vector<Hoisted> traced;
   std::vector<std::vector<Aval>> outs;
   std::vector<Marks> marks;
@@ -170,21 +173,20 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
     marks.push_back({varying_of(f->args)});
     traced.push_back(hoist_consts(trace_function(what, *f, avals_of(f->args), marks.back())));
     outs.push_back(traced.back().jaxpr.data().output_avals());
-    check_structure(fmt::format("{}: the results of the branches", what).c_str(), renamed(branches[0]->result(), "branch 0"),
-                    renamed(f->result(), fmt::format("branch {}", outs.size() - 1)), loc);
+    check_structure(fmt::format("{}: the results of the branches", what).c_str(), renamed(branches[0]->result(), branch(0)),
+                    renamed(f->result(), branch(outs.size() - 1)), loc);
   }
   // A weakly typed result takes the dtype of the other branch's.
   std::vector<Aval> wanted = outs[0];
   for (std::size_t b = 1; b < outs.size(); ++b)
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const WeakDType common = promote_types(wanted[i].weak_dtype(), outs[b][i].weak_dtype());
-      if (wanted[i].shape != outs[b][i].shape || (wanted[i].dtype != outs[b][i].dtype && !wanted[i].weak && !outs[b][i].weak)) {
-        // cond's predicate counts its branches from false_fn.
-        const bool two = std::string_view(what) == "cond";
-        const std::string first = two ? "false_fn" : "branch 0", other = two ? "true_fn" : fmt::format("branch {}", b);
+      const auto takes = [&](const Aval& a) { return a.weak || a.dtype == common.dtype; };
+      if (wanted[i].shape != outs[b][i].shape ||
+          (wanted[i].dtype != outs[b][i].dtype && (!takes(wanted[i]) || !takes(outs[b][i]) || !(wanted[i].weak || outs[b][i].weak)))) {
         const std::string text =
             fmt::format("{}: {} is {} from {} and {} from {}; all branches must return the same types", what,
-                        leaf_paths(branches[0]->result())[i], to_string(wanted[i]), first, to_string(outs[b][i]), other);
+                        leaf_paths(branches[0]->result())[i], to_string(wanted[i]), branch(0), to_string(outs[b][i]), branch(b));
         if (wanted[i].shape != outs[b][i].shape) throw ShapeError(text, loc);
         throw DTypeError(text, loc);
       }
