@@ -36,6 +36,8 @@ struct SideBySide {
   /// identity, its eigenvectors, one a column. `rounds` are the n (n - 1) / 2 pairs of indices, of which neighbours are disjoint where
   /// possible. `open` becomes not 0 in lanes of which this didn't converge.
   void (*eigh)(R* a, R* v, R* values, int n, const std::uint8_t* rounds, R* open) = nullptr;
+  /// The same for complex a and v.
+  void (*eigh_hermitian)(R* a, R* v, R* values, int n, const std::uint8_t* rounds, R* open) = nullptr;
   /// g (m x n, one column behind the other, m >= n) becomes its left singular vectors, `values` its descending singular values, and v,
   /// which is null or an identity, its right singular vectors, one column behind the other. Where v is null, g is destroyed. Left vectors
   /// mean nothing whose value is at most kLostColumn units in the last place of the largest. `open` becomes not 0 in lanes of which this

@@ -258,13 +258,21 @@ void svd(R* columns, R* vectors, R* singular_values, int m, int n, const std::ui
 }  // namespace weft::detail::lapack::WEFT_LANES_SPACE
 
 #include "weft/backends/cpu/factors/side_by_side_eliminations.h"
+#include "weft/backends/cpu/factors/side_by_side_hermitian.h"
 
 namespace weft::detail::lapack::WEFT_LANES_SPACE {
 
 template <class E, class R>
 constexpr Eliminations<R> kEliminations{cholesky<E, R>, lu<E, R>, substitute<E, R>, qr<E, R>};
 template <class R>
-constexpr SideBySide<R> kSideBySide{
-    kLanes<R>, bring<R>, take_back<R>, extent<R>, eigh<R>, svd<R>, kEliminations<Single<R>, R>, kEliminations<Double<R>, R>};
+constexpr SideBySide<R> kSideBySide{kLanes<R>,
+                                    bring<R>,
+                                    take_back<R>,
+                                    extent<R>,
+                                    eigh<R>,
+                                    eigh_hermitian<R>,
+                                    svd<R>,
+                                    kEliminations<Single<R>, R>,
+                                    kEliminations<Double<R>, R>};
 
 }  // namespace weft::detail::lapack::WEFT_LANES_SPACE

@@ -2,6 +2,7 @@
 // others by one call after the other.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace weft::detail::lapack {
 namespace {
 
 // Of more, LAPACK's reductions to few diagonals are faster.
-constexpr Columns kEigenvalues{16, 24}, kSingularValues{12, 16};
+constexpr Columns kEigenvalues{16, 24}, kComplexEigenvalues{8, 16}, kSingularValues{12, 16};
 constexpr std::int64_t kMostElements = 512;  // of singular value decompositions
 constexpr int kMostAdded = 2;                // vectors beyond those that have a singular value
 
@@ -33,10 +34,11 @@ struct Rounds {
   std::uint8_t pairs[kEigenvalues.together * (kEigenvalues.together - 1)];
 };
 
+/// `parts`: vectors of a number, of which the first is its real part.
 template <class R>
-void set_identity(R* v, int n, int lanes) {
-  std::fill_n(v, area(n, n) * lanes, R(0));
-  for (int i = 0; i < n; ++i) std::fill_n(v + area(i, n + 1) * lanes, lanes, R(1));
+void set_identity(R* v, int n, int parts, int lanes) {
+  std::fill_n(v, area(n, n) * parts * lanes, R(0));
+  for (int i = 0; i < n; ++i) std::fill_n(v + area(i, n + 1) * parts * lanes, lanes, R(1));
 }
 
 template <class T>
@@ -59,27 +61,34 @@ void svd_by_library(const T* a, int m, int n, bool full, Real<T>* s, T* u, T* vh
   if (u) fill_nan(u, area(m, full ? m : k)), fill_nan(vh, area(full ? n : k, n));
 }
 
-template <class R>
-void eigh_side_by_side(const R* a, std::int64_t count, int n, bool lower, R* values, R* vectors) {
+template <class T>
+void eigh_side_by_side(const T* a, std::int64_t count, int n, bool lower, Real<T>* values, T* vectors) {
+  using R = Real<T>;
+  constexpr int parts = is_complex_number<T> ? 2 : 1;
   const SideBySide<R>& code = side_by_side<R>();
   const int lanes = code.lanes;
-  const std::int64_t size = area(n, n);
+  const std::int64_t size = area(n, n), numbers = size * parts;
   const Rounds rounds(n);
-  each_group(count, lanes, 6 * size * n * lanes, [&](std::int64_t first, int used) {
-    LaneMemory<R> memory((2 * size + n + 1) * lanes);
-    R *const matrix = memory.take(size, lanes), *const v = memory.take(size, lanes), *const w = memory.take(n, lanes),
+  each_group(count, lanes, 6 * numbers * n * lanes, [&](std::int64_t first, int used) {
+    LaneMemory<R> memory((2 * numbers + n + 1) * lanes);
+    R *const matrix = memory.take(numbers, lanes), *const v = memory.take(numbers, lanes), *const w = memory.take(n, lanes),
              *const open = memory.take(1, lanes);
-    bring(a + first * size, size, used, matrix);
-    const Scales<R> scales(matrix, size);
+    bring(reinterpret_cast<const R*>(a + first * size), numbers, used, matrix);
+    const Scales<R> scales(matrix, numbers);
     if (lower)
       for (int i = 0; i < n; ++i)
-        for (int j = 0; j < i; ++j) std::copy_n(matrix + (area(i, n) + j) * lanes, lanes, matrix + (area(j, n) + i) * lanes);
-    if (vectors) set_identity(v, n, lanes);
-    code.eigh(matrix, vectors ? v : nullptr, w, n, rounds.pairs, open);
+        for (int j = 0; j < i; ++j) {
+          const R* const from = matrix + (area(i, n) + j) * parts * lanes;
+          R* const to = matrix + (area(j, n) + i) * parts * lanes;
+          std::copy_n(from, parts * lanes, to);
+          if (parts == 2) std::transform(from + lanes, from + 2 * lanes, to + lanes, std::negate<>());
+        }
+    if (vectors) set_identity(v, n, parts, lanes);
+    (parts == 2 ? code.eigh_hermitian : code.eigh)(matrix, vectors ? v : nullptr, w, n, rounds.pairs, open);
     for (int i = 0; i < n; ++i)
       for (int l = 0; l < lanes; ++l) w[i * lanes + l] *= scales.unscaled[l];
     take_back(w, n, used, values + first * n);
-    if (vectors) take_back(v, size, used, vectors + first * size);
+    if (vectors) take_back(v, numbers, used, reinterpret_cast<R*>(vectors + first * size));
     for (int l = 0; l < used; ++l)
       if (scales.finite[l] == 0 || open[l] != 0)
         eigh_by_library(a + (first + l) * size, n, lower, values + (first + l) * n, vectors ? vectors + (first + l) * size : nullptr);
@@ -131,7 +140,7 @@ void svd_side_by_side(const R* a, std::int64_t count, int rows, int columns, boo
     bring(a + first * size, size, used, wide ? g : other_g);
     if (!wide) transpose_lanes(other_g, m, n, 1, g);
     const Scales<R> scales(g, size);
-    if (u) set_identity(v, n, lanes);
+    if (u) set_identity(v, n, 1, lanes);
     code.svd(g, u ? v : nullptr, w, m, n, rounds.pairs, open);
     if (u) {
       for (int l = 0; l < used; ++l) {
@@ -159,8 +168,8 @@ void svd_side_by_side(const R* a, std::int64_t count, int rows, int columns, boo
 
 template <class T>
 void eigh_of_each(const T* a, std::int64_t count, int n, bool lower, Real<T>* values, T* vectors) {
-  if constexpr (!is_complex_number<T>)
-    if (go_side_by_side<T>(n, count, kEigenvalues)) return eigh_side_by_side(a, count, n, lower, values, vectors);
+  if (go_side_by_side<Real<T>>(n, count, is_complex_number<T> ? kComplexEigenvalues : kEigenvalues))
+    return eigh_side_by_side(a, count, n, lower, values, vectors);
   each_matrix(count, 10 * area(n, n) * n, [&](std::int64_t k) {
     eigh_by_library(a + k * area(n, n), n, lower, values + k * n, vectors ? vectors + k * area(n, n) : nullptr);
   });

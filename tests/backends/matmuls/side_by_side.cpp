@@ -238,6 +238,34 @@ void check_eigh(int count, int n, int kind, double scale) {
 }
 
 template <class R>
+void check_hermitian(int count, int n, double scale) {
+  using T = std::complex<R>;
+  Numbers<T> a = numbers<T>(std::int64_t{count} * n * n, 19, scale), v(a.size());
+  if (count > 2) std::fill_n(a.begin() + 2 * n * n, n * n, T(0));
+  Numbers<R> w(static_cast<std::size_t>(count * n)), only = w;
+  for (const bool lower : {true, false}) {
+    by_threads<T>({&v}, [&] { lapack::eigh_of_each(a.data(), count, n, lower, w.data(), v.data()); });
+    lapack::eigh_of_each(a.data(), count, n, lower, only.data(), static_cast<T*>(nullptr));
+    for (int k = 0; k < count; ++k) {
+      CAPTURE(k);
+      const View<T> of = view(a, k, n, n), vectors = view(v, k, n, n);
+      const View<R> values = view(w, k, 1, n), alone = view(only, k, 1, n);
+      const auto hermitian = [&](int i, int j) -> std::complex<double> {
+        return i == j ? of(i, i).real() : (lower ? i > j : i < j) ? of(i, j) : std::conj(of(j, i));
+      };
+      CHECK(difference(
+                n, n, n, [&](int i, int j) { return vectors(i, j) * values(0, j); }, adjoint(vectors), hermitian) <
+            scale * (n + 2) * tolerance<T>(n));
+      CHECK(difference(n, n, n, adjoint(vectors), vectors, identity) < tolerance<T>(n));
+      for (int i = 0; i < n; ++i) {
+        CHECK(std::abs(values(0, i) - alone(0, i)) <= scale * (n + 2) * tolerance<T>(n));
+        if (i > 0) CHECK(values(0, i - 1).real() <= values(0, i).real());
+      }
+    }
+  }
+}
+
+template <class R>
 void check_svd(int count, int m, int n, int kind, double scale, bool full = false) {
   const int less = std::min(m, n), columns = full ? m : less, rows = full ? n : less;
   Numbers<R> a = matrices<R>(count, m, n, kind, scale), u(static_cast<std::size_t>(count * m * columns)),
@@ -311,6 +339,16 @@ TEST_CASE("Cholesky's, LU and QR factorisations and triangular systems of many s
 
 TEST_CASE("eigenvalues and singular values of many small matrices") { check_spectra<float>(), check_spectra<double>(); }
 
+TEST_CASE("eigenvalues of many small complex matrices") {
+  for (const int count : kCounts)
+    for (const int n : {1, 2, 3, 5, 8, 9, 16, 17})
+      for (const double scale : {1., 1e-30, 1e30}) {
+        CAPTURE(count);
+        CAPTURE(n);
+        check_hermitian<float>(count, n, scale), check_hermitian<double>(count, n, scale);
+      }
+}
+
 TEST_CASE("a small matrix has the same bits beside any others, and only those that are not finite have NaN") {
   const auto each = [&]<class R>(R) {
     for (const int n : {2, 5, 9}) {
@@ -347,6 +385,15 @@ TEST_CASE("a small matrix has the same bits beside any others, and only those th
     }
   };
   each(float()), each(double());
+  const Numbers<std::complex<double>> a = numbers<std::complex<double>>(33 * 16, 23);
+  Numbers<std::complex<double>> v(a.size()), one(16);
+  Numbers<double> w(33 * 4), values(4);
+  lapack::eigh_of_each(a.data(), 33, 4, true, w.data(), v.data());
+  for (std::size_t k = 0; k < 33; ++k) {
+    lapack::eigh_of_each(a.data() + 16 * k, 1, 4, true, values.data(), one.data());
+    CHECK(std::memcmp(w.data() + 4 * k, values.data(), 4 * sizeof(double)) == 0);
+    CHECK(std::memcmp(v.data() + 16 * k, one.data(), 16 * sizeof(one[0])) == 0);
+  }
 }
 
 TEST_CASE("columns much shorter than others keep their directions in q") {
