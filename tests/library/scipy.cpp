@@ -191,3 +191,17 @@ TEST_CASE("estimated densities, ranks and windows: maps, gradients, what is refu
   CHECK(has(message<DTypeError>([&] { shift_right_arithmetic(x, 1); }), "must be integers"));
   CHECK(shift_right_arithmetic(array({200}, uint8), 1).item<int>() == 228);
 }
+
+TEST_CASE("constructors take their dtype by name, and mean with {} what they mean without options") {
+  CHECK(eye(3, {.dtype = float64}).dtype() == float64);
+  CHECK(array_equal(eye(2, {.m = 3, .k = 1}), array({{0, 1, 0}, {0, 0, 1}})).item<bool>());
+  CHECK(zeros({2, 3}, {.dtype = int8}).dtype() == int8);
+  CHECK(ones(3, {.dtype = float16}).shape() == Shape(3));
+  CHECK(full({2}, 7, {.dtype = float64}).dtype() == float64);
+  CHECK(arange(3, {.dtype = float64}).dtype() == float64);
+  CHECK(array_equal(arange(1, 3, {.dtype = int8}), array({1, 2})).item<bool>());
+  CHECK(array({1, 2}, {.dtype = float64}).dtype() == float64);
+  CHECK(zeros({2, 3}, {}).dtype() == float32);
+  CHECK(eye(3, {}).shape() == Shape(3, 3));
+  CHECK(array({1, 2}, {}).dtype() == int32);
+}
