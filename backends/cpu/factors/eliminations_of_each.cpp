@@ -9,8 +9,8 @@
 namespace weft::detail::lapack {
 namespace {
 
-// Of more, a library's blocks for its registers and caches are faster.
-constexpr Columns kFactored{12, 32}, kReflected{16, 32};
+// Of more, a library's blocks for its registers and caches are faster; so is its elimination of a single matrix, of whatever size.
+constexpr Columns kFactored{0, 32}, kReflected{16, 32};
 
 template <class T>
 constexpr int kParts = is_complex_number<T> ? 2 : 1;

@@ -23,7 +23,7 @@ void fill_nan(T* x, std::int64_t n) {
   std::fill_n(x, n, T(std::numeric_limits<Real<T>>::quiet_NaN()));
 }
 
-/// Up to which number of columns matrices go side by side: any number of them, of which a single one leaves lanes empty but is spared a
+/// Up to which number of columns matrices go side by side: any number of them, of which a single one leaves lanes empty but may be spared a
 /// library's preparations, and as many as there are lanes.
 struct Columns {
   int alone, together;
