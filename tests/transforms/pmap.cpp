@@ -173,6 +173,8 @@ TEST_CASE("results stay on their devices, and feed the next call without a copy"
   const std::vector<Device> some{devices()[7], devices()[2]};
   const Array z = pmap([](Array a) { return a + 1; }, {.devices = some})(rows(2, 3));
   CHECK(z.devices() == some);
+  // Of more devices than rows, the first ones.
+  CHECK(pmap([](Array a) { return a + 1; }, {.devices = {some[0], some[1], devices()[5]}})(rows(2, 3)).devices() == some);
   CHECK(z[1].devices() == std::vector{devices()[2]});
   std::vector<Device> all = devices();
   std::reverse(all.begin(), all.end());
