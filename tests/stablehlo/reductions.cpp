@@ -179,6 +179,16 @@ TEST_CASE("stablehlo: any other comparison sorts by a network") {
                  2);
 }
 
+TEST_CASE("stablehlo: convolutions of bools say whether any product is true") {
+  passes_in_main(R"(
+    %x = stablehlo.constant dense<[[[true, false, false, true]]]> : tensor<1x1x4xi1>
+    %k = stablehlo.constant dense<[[[true, true]]]> : tensor<1x1x2xi1>
+    %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x4xi1>, tensor<1x1x2xi1>) -> tensor<1x1x3xi1>
+    %1 = stablehlo.convert %0 : (tensor<1x1x3xi1>) -> tensor<1x1x3xi32>
+    check.expect_eq_const %1, dense<[[[1, 0, 1]]]> : tensor<1x1x3xi32>)",
+                 1);
+}
+
 TEST_CASE("stablehlo: products of matrices, contractions, convolutions") {
   passes_in_main(R"(
     %a = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>

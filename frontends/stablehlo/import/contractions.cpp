@@ -193,6 +193,10 @@ const Import convolution_import("stablehlo.convolution", [](OpCall& c) -> Values
   if (!reversed.empty()) kernel = reverse(kernel, reversed, c.loc);
   const DType as = c.result().dtype;
   if (x.dtype() != kernel.dtype()) x = convert(Arg(x, c.loc), as), kernel = convert(Arg(kernel, c.loc), as);
+  if (as.is_bool()) {  // whether any of the products is true
+    x = convert(Arg(x, c.loc), int32), kernel = convert(Arg(kernel, c.loc), int32);
+    return {convolve_of(x, kernel, std::move(p), c.loc) != make_literal(Number(0), int32)};
+  }
   if (x.dtype() != as) p.preferred_element_type = as;
   return {convolve_of(x, kernel, std::move(p), c.loc)};
 });
