@@ -67,19 +67,19 @@ class Int {
   // The conversions to several types would make the built-in operators ambiguous.
   constexpr std::int64_t operator-() const { return -value_; }
   constexpr std::int64_t operator+() const { return value_; }
-#define WEFT_INT_OPERATOR(op)                            \
+#define WEFT_INT_OPERATOR(Result, op)                    \
   template <class A, class B>                            \
     requires detail::WithInt<A, B>                       \
-  friend constexpr auto operator op(A a, B b) {          \
+  friend constexpr Result operator op(A a, B b) {        \
     return detail::beside<B>(a) op detail::beside<A>(b); \
   }
-  WEFT_INT_OPERATOR(+)
-  WEFT_INT_OPERATOR(-)
-  WEFT_INT_OPERATOR(*)
-  WEFT_INT_OPERATOR(/)
-  WEFT_INT_OPERATOR(%)
-  WEFT_INT_OPERATOR(==)
-  WEFT_INT_OPERATOR(<=>)
+  WEFT_INT_OPERATOR(auto, +)
+  WEFT_INT_OPERATOR(auto, -)
+  WEFT_INT_OPERATOR(auto, *)
+  WEFT_INT_OPERATOR(auto, /)
+  WEFT_INT_OPERATOR(auto, %)
+  WEFT_INT_OPERATOR(bool, ==)
+  WEFT_INT_OPERATOR(auto, <=>)
 #undef WEFT_INT_OPERATOR
 
  private:
