@@ -158,7 +158,7 @@ Array kron(Arg a, Arg b) {
 Array inner(Arg a, Arg b) {
   LocScope scope(a.where());
   if (a.array().ndim() == 0 || b.array().ndim() == 0) return a.array() * b.array();
-  return tensordot(a, b, {{{-1}, {-1}}});
+  return tensordot(a, b, {{-1}, {-1}});
 }
 
 std::vector<Array> meshgrid(Args xs, MeshgridOptions options) {

@@ -18,7 +18,6 @@ namespace {
 struct Digit {
   std::int64_t stride = 1, size = 1;
   std::int64_t end() const { return stride * size; }
-  friend bool operator==(const Digit&, const Digit&) = default;
 };
 
 /// The digits of all axes, in their order.
