@@ -23,7 +23,7 @@ constexpr double enough_decrease = 1e-4, enough_curvature = 0.9;
 
 /// The function along a line: at a step from where the search begins.
 struct Point {
-  Array step, value, slope;
+  Array step, value, derivative;
 };
 struct Search {
   Array zooming, done, evaluations;
@@ -39,13 +39,13 @@ struct Evaluated {
 };
 
 Point choose(const Array& condition, const Point& a, const Point& b) {
-  return {where(condition, a.step, b.step), where(condition, a.value, b.value), where(condition, a.slope, b.slope)};
+  return {where(condition, a.step, b.step), where(condition, a.value, b.value), where(condition, a.derivative, b.derivative)};
 }
-/// Where the cubic polynomial with the values and slopes of two points is least; their middle if that is no number or near an end.
+/// Where the cubic polynomial with the values and derivatives of two points is least; their middle if that is no number or near an end.
 Array between(const Point& a, const Point& b) {
-  const Array width = b.step - a.step, d1 = a.slope + b.slope - 3 * (b.value - a.value) / width;
-  const Array d2 = sign(width) * sqrt(maximum(d1 * d1 - a.slope * b.slope, 0));
-  const Array t = 1 - (b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2);
+  const Array width = b.step - a.step, d1 = a.derivative + b.derivative - 3 * (b.value - a.value) / width;
+  const Array d2 = sign(width) * sqrt(maximum(d1 * d1 - a.derivative * b.derivative, 0));
+  const Array t = 1 - (b.derivative + d2 - d1) / (b.derivative - a.derivative + 2 * d2);
   return a.step + width * where((t > 0.1) & (t < 0.9), t, 0.5);
 }
 
@@ -59,13 +59,13 @@ Search search_line(const Point& start, const Array& gradient, const Array& first
                       const Evaluated e = evaluate(s.trial);
                       const Point& p = e.at;
                       // Not `>`: so that a NaN counts as too large.
-                      const Array decreases = p.value <= start.value + enough_decrease * p.step * start.slope;
+                      const Array decreases = p.value <= start.value + enough_decrease * p.step * start.derivative;
                       const Array is_first = s.evaluations == 0;
                       const Array worse = ~decreases | ((p.value >= s.low.value) & (s.zooming | ~is_first));
-                      const Array good = ~worse & (abs(p.slope) <= -enough_curvature * start.slope);
+                      const Array good = ~worse & (abs(p.derivative) <= -enough_curvature * start.derivative);
                       // Before zooming: an interval is found, or the next point lies twice as far.
-                      const Array encloses = worse | (p.slope >= 0);
-                      const Array beyond = p.slope * (s.high.step - s.low.step) >= 0;
+                      const Array encloses = worse | (p.derivative >= 0);
+                      const Array beyond = p.derivative * (s.high.step - s.low.step) >= 0;
                       const Point low = choose(worse, s.low, p);
                       const Point high = choose(worse, p, choose(s.zooming, choose(beyond, s.low, s.high), s.low));
                       const Array zooming = s.zooming | encloses;
@@ -111,10 +111,10 @@ OptimizeResult minimize(ArrayFunction f, Arg x0, MinimizeOptions options) {
   const Array norm = sqrt(sum(gradient * gradient));
   const State end = while_loop([&](const State& s) { return ~converged(s) & ~s.failed & (s.step < limit); },
                                [&](const State& s) {
-                                 const Array direction = -matmul(s.inverse, s.gradient), slope = dot(s.gradient, direction);
-                                 const Point here{zeros({}, s.x.dtype()), s.value, slope};
+                                 const Array direction = -matmul(s.inverse, s.gradient), derivative = dot(s.gradient, direction);
+                                 const Point here{zeros({}, s.x.dtype()), s.value, derivative};
                                  // As far as the step before gained, if the function is quadratic; 1 in the end.
-                                 const Array guess = 1.01 * 2 * (s.value - s.value_before) / slope;
+                                 const Array guess = 1.01 * 2 * (s.value - s.value_before) / derivative;
                                  const Array first = where((guess > 0) & (guess < 1), guess, 1);
                                  const Search found = search_line(here, s.gradient, first, search_limit, [&](const Array& t) {
                                    const auto [v, g] = both(s.x + t * direction);

@@ -161,11 +161,10 @@ Array index_of_switch(const Array& which, SourceLoc loc) {
   return saturated(which, int32, loc);
 }
 
-std::vector<Array> flat_cond(const char* what, const Array& index, const std::vector<FlatFunction*>& branches, SourceLoc loc) {
+std::vector<Array> flat_cond(const char* what, const Array& index, const std::vector<FlatFunction*>& branches,
+                             const std::vector<const char*>& names, SourceLoc loc) {
   if (branches.empty()) throw Error(fmt::format("{}: there are no branches; give at least one", what), loc);
-  // cond's predicate counts its branches from false_fn.
-  const bool two = std::string_view(what) == "cond";
-  const auto branch = [&](std::size_t b) -> std::string { return !two ? fmt::format("branch {}", b) : b == 0 ? "false_fn" : "true_fn"; };
+  const auto branch = [&](std::size_t b) { return names.empty() ? fmt::format("branch {}", b) : std::string(names[b]); };
   std::vector<Hoisted> traced;
   std::vector<std::vector<Aval>> outs;
   std::vector<Marks> marks;

@@ -11,7 +11,9 @@ namespace weft {
 namespace detail {
 
 /// The branches are in the order of the index and have the same arguments. Returns the leaves of the result.
-std::vector<Array> flat_cond(const char* what, const Array& index, const std::vector<FlatFunction*>& branches, SourceLoc loc);
+/// `names`: what errors call the branches; empty: their numbers.
+std::vector<Array> flat_cond(const char* what, const Array& index, const std::vector<FlatFunction*>& branches,
+                             const std::vector<const char*>& names, SourceLoc loc);
 /// The index of cond's branches {false, true}; throws unless pred is one bool or number.
 Array index_of_predicate(const Array& pred, SourceLoc loc);
 Array index_of_switch(const Array& which, SourceLoc loc);
@@ -98,7 +100,8 @@ detail::out_t<T, A...> cond(Arg pred, T true_fn, F false_fn, const A&... operand
   const SourceLoc loc = pred.where();
   detail::FlatCall<T, A...> yes(true_fn, loc, operands...);
   detail::FlatCall<F, A...> no(false_fn, loc, operands...);
-  return yes.make_result(detail::flat_cond("cond", detail::index_of_predicate(pred.array(), loc), {&no, &yes}, loc));
+  return yes.make_result(
+      detail::flat_cond("cond", detail::index_of_predicate(pred.array(), loc), {&no, &yes}, {"false_fn", "true_fn"}, loc));
 }
 
 /// `switch_(index, std::tuple{f, g, ...}, operands...)`: the result of the function that the index names, clamped to those there are
@@ -114,7 +117,7 @@ detail::out_t<F, A...> switch_(Arg index, const std::tuple<F, Fs...>& branches, 
   detail::with_flat_calls(
       functions, calls,
       [&] {
-        const std::vector<Array> leaves = detail::flat_cond("switch_", detail::index_of_switch(index.array(), loc), calls, loc);
+        const std::vector<Array> leaves = detail::flat_cond("switch_", detail::index_of_switch(index.array(), loc), calls, {}, loc);
         result.emplace(static_cast<detail::FlatCall<F, A...>*>(calls[0])->make_result(leaves));
       },
       loc, operands...);
@@ -129,7 +132,7 @@ detail::out_t<F, A...> switch_(Arg index, const std::vector<F>& branches, const 
   std::vector<std::optional<detail::FlatCall<F, A...>>> flat(functions.size());
   std::vector<detail::FlatFunction*> calls;
   for (std::size_t i = 0; i < functions.size(); ++i) calls.push_back(&flat[i].emplace(functions[i], loc, operands...));
-  const std::vector<Array> leaves = detail::flat_cond("switch_", detail::index_of_switch(index.array(), loc), calls, loc);
+  const std::vector<Array> leaves = detail::flat_cond("switch_", detail::index_of_switch(index.array(), loc), calls, {}, loc);
   return flat[0]->make_result(leaves);
 }
 

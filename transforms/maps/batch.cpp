@@ -18,7 +18,7 @@ bool may_name_axis(const Primitive& op) {
 
 // Without lanes nothing is computed, and a rule would divide by their number. Keys have no zeros.
 bool is_empty_for_no_lanes(const JaxprData& d, const Eqn& e, const MappedAxis& axis) {
-  if (axis.size != 0 || may_name_axis(*e.op) || e.op->kind == Kind::effect) return false;
+  if (axis.size != 0 || may_name_axis(*e.op)) return false;
   return std::none_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return d.avals[v].dtype.is_key(); });
 }
 BatchResult no_lanes(const JaxprData& d, const Eqn& e) {

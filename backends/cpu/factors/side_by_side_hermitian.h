@@ -4,10 +4,10 @@ namespace weft::detail::lapack::WEFT_LANES_SPACE {
 /// A rotation of columns x and y by real numbers, after y was multiplied by a number of modulus 1.
 template <class R>
 [[gnu::always_inline]] inline void rotate(const Rotation<R>& by, Double<R> phase, Double<R>& x, Double<R>& y) {
-  Double<R> turned = y.times(phase);
-  rotate(by, x.re, turned.re);
-  rotate(by, x.im, turned.im);
-  y = turned;
+  Double<R> rotated = y.times(phase);
+  rotate(by, x.re, rotated.re);
+  rotate(by, x.im, rotated.im);
+  y = rotated;
 }
 
 /// As eigh of real matrices: the phase of an element that is to vanish goes to a column first.
