@@ -1,18 +1,12 @@
 // Vectors of 32 bytes: AVX2, FMA and F16C.
-#include "weft/backends/cpu/jit.h"
+#include "weft/backends/cpu/instruction_sets.h"
 #include "weft/backends/cpu/packed/units.h"
 
 #ifdef __x86_64__
 
-#include <cpuid.h>
 #include <immintrin.h>
 
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c")
-#endif
+WEFT_BEGIN_INSTRUCTIONS(WEFT_AVX2)
 
 namespace weft::detail::packed {
 namespace {
@@ -120,70 +114,34 @@ void to_bf16(const void* from, void* to, std::int64_t n) {
 }  // namespace
 }  // namespace weft::detail::packed
 
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
+WEFT_END_INSTRUCTIONS
 #endif
 
 namespace weft::detail::packed {
-namespace {
-// g++ 12 has no name for it.
-bool has_f16c() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
-}
-bool possible() {
-  static const bool p = native_vector_bytes() >= 32 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
-  return p;
-}
-}  // namespace
 
-Convert conversion_256(DType from, DType to) {
-  if (!possible()) return nullptr;
+Convert conversion_256([[maybe_unused]] DType from, [[maybe_unused]] DType to) {
+#ifdef __x86_64__
+  if (!uses_avx2()) return nullptr;
   if (to == float32) return from == float16 ? from_f16 : from == bfloat16 ? from_bf16 : nullptr;
   if (from == float32) return to == float16 ? to_f16 : to == bfloat16 ? to_bf16 : nullptr;
+#endif
   return nullptr;
 }
 
-const Unit* unit_256(UnitKind kind) {
+const Unit* unit_256([[maybe_unused]] UnitKind kind) {
+#ifdef __x86_64__
   static const Unit f32 = make_unit<Float32>(float32, float32, 1), f64 = make_unit<Float64>(float64, float64, 1),
                     i32 = make_unit<Int32>(int32, int32, 1), pairs = make_unit<Pairs>(int16, int32, 2);
-  if (!possible()) return nullptr;
+  if (!uses_avx2()) return nullptr;
   switch (kind) {
     case UnitKind::f32: return &f32;
     case UnitKind::f64: return &f64;
     case UnitKind::i32: return &i32;
     case UnitKind::i16_pairs: return &pairs;
-    default: return nullptr;
+    default: break;
   }
-}
-}  // namespace weft::detail::packed
-
-#else
-
-namespace weft::detail::packed {
-Convert conversion_256(DType, DType) { return nullptr; }
-namespace {
-// g++ 12 has no name for it.
-bool has_f16c() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
-}
-bool possible() {
-  static const bool p = native_vector_bytes() >= 32 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
-  return p;
-}
-}  // namespace
-
-Convert conversion_256(DType from, DType to) {
-  if (!possible()) return nullptr;
-  if (to == float32) return from == float16 ? from_f16 : from == bfloat16 ? from_bf16 : nullptr;
-  if (from == float32) return to == float16 ? to_f16 : to == bfloat16 ? to_bf16 : nullptr;
+#endif
   return nullptr;
 }
 
-const Unit* unit_256(UnitKind) { return nullptr; }
 }  // namespace weft::detail::packed
-
-#endif

@@ -1,17 +1,12 @@
 // Vectors of 64 bytes: AVX512F, DQ, BW and VL.
-#include "weft/backends/cpu/jit.h"
+#include "weft/backends/cpu/instruction_sets.h"
 #include "weft/backends/cpu/packed/units.h"
 
 #ifdef __x86_64__
 
 #include <immintrin.h>
 
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,f16c"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,f16c")
-#endif
+WEFT_BEGIN_INSTRUCTIONS(WEFT_AVX512)
 
 namespace weft::detail::packed {
 namespace {
@@ -157,70 +152,39 @@ void to_bf16(const void* from, void* to, std::int64_t n) {
 }  // namespace
 }  // namespace weft::detail::packed
 
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
+WEFT_END_INSTRUCTIONS
 #endif
 
 namespace weft::detail::packed {
-namespace {
-bool possible() {
-  static const bool p = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512vl");
-  return p;
-}
-}  // namespace
 
-Convert conversion_512(DType from, DType to) {
-  if (!possible()) return nullptr;
+Convert conversion_512([[maybe_unused]] DType from, [[maybe_unused]] DType to) {
+#ifdef __x86_64__
+  if (!uses_avx512()) return nullptr;
   if (to == float32) return from == float16 ? from_f16 : from == bfloat16 ? from_bf16 : nullptr;
   if (from == float32) return to == float16 ? to_f16 : to == bfloat16 ? to_bf16 : nullptr;
   if (to == int32) return from == int8 ? from_i8 : from == uint8 ? from_u8 : from == int16 ? from_i16 : from == uint16 ? from_u16 : nullptr;
   if (from == int32 && to.is_integer()) return to.itemsize() == 1 ? to_i8 : to.itemsize() == 2 ? to_i16 : nullptr;
   if (to == int16) return from == int8 ? i8_to_i16 : from == uint8 ? u8_to_i16 : nullptr;
+#endif
   return nullptr;
 }
 
-const Unit* unit_512(UnitKind kind) {
+const Unit* unit_512([[maybe_unused]] UnitKind kind) {
+#ifdef __x86_64__
   static const Unit f32 = make_unit<Float32>(float32, float32, 1), f64 = make_unit<Float64>(float64, float64, 1),
                     i32 = make_unit<Int32>(int32, int32, 1), i64 = make_unit<Int64>(int64, int64, 1),
                     pairs = make_unit<Pairs>(int16, int32, 2);
-  if (!possible()) return nullptr;
+  if (!uses_avx512()) return nullptr;
   switch (kind) {
     case UnitKind::f32: return &f32;
     case UnitKind::f64: return &f64;
     case UnitKind::i32: return &i32;
     case UnitKind::i64: return &i64;
     case UnitKind::i16_pairs: return &pairs;
-    default: return nullptr;
+    default: break;
   }
-}
-}  // namespace weft::detail::packed
-
-#else
-
-namespace weft::detail::packed {
-Convert conversion_512(DType, DType) { return nullptr; }
-namespace {
-bool possible() {
-  static const bool p = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512vl");
-  return p;
-}
-}  // namespace
-
-Convert conversion_512(DType from, DType to) {
-  if (!possible()) return nullptr;
-  if (to == float32) return from == float16 ? from_f16 : from == bfloat16 ? from_bf16 : nullptr;
-  if (from == float32) return to == float16 ? to_f16 : to == bfloat16 ? to_bf16 : nullptr;
-  if (to == int32) return from == int8 ? from_i8 : from == uint8 ? from_u8 : from == int16 ? from_i16 : from == uint16 ? from_u16 : nullptr;
-  if (from == int32 && to.is_integer()) return to.itemsize() == 1 ? to_i8 : to.itemsize() == 2 ? to_i16 : nullptr;
-  if (to == int16) return from == int8 ? i8_to_i16 : from == uint8 ? u8_to_i16 : nullptr;
+#endif
   return nullptr;
 }
 
-const Unit* unit_512(UnitKind) { return nullptr; }
 }  // namespace weft::detail::packed
-
-#endif

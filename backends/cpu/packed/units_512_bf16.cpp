@@ -1,17 +1,12 @@
 // bfloat16 two by two, summed in float32: AVX512_BF16. Each product is added by one rounding, to the nearest even; subnormal numbers are 0.
-#include "weft/backends/cpu/jit.h"
+#include "weft/backends/cpu/instruction_sets.h"
 #include "weft/backends/cpu/packed/units.h"
 
 #ifdef __x86_64__
 
 #include <immintrin.h>
 
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16,avx2,fma"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16,avx2,fma")
-#endif
+WEFT_BEGIN_INSTRUCTIONS(WEFT_AVX512 ",avx512bf16")
 
 namespace weft::detail::packed {
 namespace {
@@ -35,25 +30,16 @@ struct Pairs : Floats512 {
 }  // namespace
 }  // namespace weft::detail::packed
 
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
+WEFT_END_INSTRUCTIONS
 #endif
 
 namespace weft::detail::packed {
-const Unit* unit_512_bf16(UnitKind kind) {
-  static const bool possible = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
+const Unit* unit_512_bf16([[maybe_unused]] UnitKind kind) {
+#ifdef __x86_64__
+  static const bool possible = uses_avx512() && __builtin_cpu_supports("avx512bf16");
   static const Unit pairs = make_unit<Pairs>(bfloat16, float32, 2);
-  return possible && kind == UnitKind::bf16_pairs ? &pairs : nullptr;
+  if (possible && kind == UnitKind::bf16_pairs) return &pairs;
+#endif
+  return nullptr;
 }
 }  // namespace weft::detail::packed
-
-#else
-
-namespace weft::detail::packed {
-const Unit* unit_512_bf16(UnitKind) { return nullptr; }
-}  // namespace weft::detail::packed
-
-#endif

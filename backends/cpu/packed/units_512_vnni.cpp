@@ -1,17 +1,12 @@
 // int8 four by four and int16 two by two, summed in int32: AVX512_VNNI.
-#include "weft/backends/cpu/jit.h"
+#include "weft/backends/cpu/instruction_sets.h"
 #include "weft/backends/cpu/packed/units.h"
 
 #ifdef __x86_64__
 
 #include <immintrin.h>
 
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vnni,avx2,fma"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx512vnni,avx2,fma")
-#endif
+WEFT_BEGIN_INSTRUCTIONS(WEFT_AVX512 ",avx512vnni")
 
 namespace weft::detail::packed {
 namespace {
@@ -34,16 +29,13 @@ struct Pairs : Integers512 {
 }  // namespace
 }  // namespace weft::detail::packed
 
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
+WEFT_END_INSTRUCTIONS
 #endif
 
 namespace weft::detail::packed {
-const Unit* unit_512_vnni(UnitKind kind) {
-  static const bool possible = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+const Unit* unit_512_vnni([[maybe_unused]] UnitKind kind) {
+#ifdef __x86_64__
+  static const bool possible = uses_avx512() && __builtin_cpu_supports("avx512vnni");
   static const Unit signed_left = make_unit<SignedLeft>(int8, int32, 4), unsigned_left = make_unit<UnsignedLeft>(uint8, int32, 4),
                     pairs = make_unit<Pairs>(int16, int32, 2);
   if (!possible) return nullptr;
@@ -51,15 +43,9 @@ const Unit* unit_512_vnni(UnitKind kind) {
     case UnitKind::i8_quads: return &signed_left;
     case UnitKind::u8_quads: return &unsigned_left;
     case UnitKind::i16_pairs: return &pairs;
-    default: return nullptr;
+    default: break;
   }
+#endif
+  return nullptr;
 }
 }  // namespace weft::detail::packed
-
-#else
-
-namespace weft::detail::packed {
-const Unit* unit_512_vnni(UnitKind) { return nullptr; }
-}  // namespace weft::detail::packed
-
-#endif

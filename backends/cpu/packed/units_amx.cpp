@@ -1,6 +1,7 @@
 // bfloat16 two by two, summed in float32, and int8 four by four in int32: AMX, whose registers are tiles of 16 rows of 64 bytes. Sums are
 // made in another order than by vectors; subnormal numbers are 0. Intel, "Intel 64 and IA-32 Architectures Software Developer's Manual",
 // volume 1, chapter 18.
+#include "weft/backends/cpu/instruction_sets.h"
 #include "weft/backends/cpu/jit.h"
 #include "weft/backends/cpu/packed/units.h"
 
@@ -11,12 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("amx-tile,amx-bf16,amx-int8"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("amx-tile,amx-bf16,amx-int8")
-#endif
+WEFT_BEGIN_INSTRUCTIONS("amx-tile,amx-bf16,amx-int8")
 
 namespace weft::detail::packed {
 namespace {
@@ -116,11 +112,7 @@ Unit make_unit(DType element, DType sum, int group) {
 }  // namespace
 }  // namespace weft::detail::packed
 
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+WEFT_END_INSTRUCTIONS
 
 namespace weft::detail::packed {
 namespace {

@@ -1,47 +1,18 @@
-// Vectors of 64 bytes.
-#include "weft/backends/cpu/jit.h"
+// The comparators of vectors of 64 bytes.
+#include "weft/backends/cpu/instruction_sets.h"
 #include "weft/backends/cpu/sorting/networks.h"
 
-#ifdef __x86_64__
-
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx2")
-#endif
-
+WEFT_BEGIN_INSTRUCTIONS(WEFT_AVX512)
 #define WEFT_SORT_BYTES 64
 #define WEFT_SORT_SPACE sort_512
 #include "weft/backends/cpu/sorting/network_of_vectors.h"
-
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+WEFT_END_INSTRUCTIONS
 
 namespace weft::detail {
 template <class U>
 const ColumnSorter<U>* column_sorter_512() {
-  static const bool possible = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                               __builtin_cpu_supports("avx512vl");
-  return possible ? &sort_512::kSorter<U> : nullptr;
+  return uses_avx512() ? &sort_512::kSorter<U> : nullptr;
 }
-}  // namespace weft::detail
-
-#else
-
-namespace weft::detail {
-template <class U>
-const ColumnSorter<U>* column_sorter_512() {
-  return nullptr;
-}
-}  // namespace weft::detail
-
-#endif
-
-namespace weft::detail {
 template const ColumnSorter<std::uint8_t>* column_sorter_512();
 template const ColumnSorter<std::uint16_t>* column_sorter_512();
 template const ColumnSorter<std::uint32_t>* column_sorter_512();
