@@ -120,7 +120,7 @@ Array with_leading_dimensions(const Array& x, const Shape& leading) {
 
 }  // namespace detail
 
-Array piecewise(Arg x, Args conditions, const std::vector<Piece>& functions) {
+Array piecewise(Arg x, Args conditions, const std::vector<PiecewiseFunction>& functions) {
   LocScope scope(x.where());
   const std::size_t n = conditions.args().size();
   if (functions.size() != n && functions.size() != n + 1)
@@ -128,7 +128,7 @@ Array piecewise(Arg x, Args conditions, const std::vector<Piece>& functions) {
                 detail::effective_loc(x.where()));
   const DType dtype = x.array().dtype();
   const Shape& shape = x.array().shape();
-  const auto value = [&](const Piece& f) { return broadcast_to(convert(f(x.array()), dtype), shape); };
+  const auto value = [&](const PiecewiseFunction& f) { return broadcast_to(convert(f(x.array()), dtype), shape); };
   Array out = functions.size() == n ? zeros(shape, dtype) : value(functions[n]);
   for (std::size_t i = 0; i < n; ++i) out = where(conditions.args()[i].array() != 0, value(functions[i]), out);
   return out;

@@ -56,14 +56,14 @@ Array apply_over_axes(F f, Arg x, Axis axes) {
 }
 
 /// A function of arrays, or a value, for piecewise.
-class Piece {
+class PiecewiseFunction {
  public:
   template <Scalar T>
-  Piece(T value) : function_([value](const Array&) { return Array(value); }) {}
-  Piece(const Array& value) : function_([value](const Array&) { return value; }) {}
+  PiecewiseFunction(T value) : function_([value](const Array&) { return Array(value); }) {}
+  PiecewiseFunction(const Array& value) : function_([value](const Array&) { return value; }) {}
   template <class F>
     requires(!std::is_convertible_v<F, Array> && std::is_invocable_r_v<Array, F&, const Array&>)
-  Piece(F f) : function_(std::move(f)) {}
+  PiecewiseFunction(F f) : function_(std::move(f)) {}
   Array operator()(const Array& x) const { return function_(x); }
 
  private:
@@ -71,7 +71,7 @@ class Piece {
 };
 /// Elementwise, the function whose condition holds, the last one of several; the function behind the others, or 0, where none does
 /// (jnp.piecewise). All functions are computed of all of x. The result has x's dtype.
-Array piecewise(Arg x, Args conditions, const std::vector<Piece>& functions);
+Array piecewise(Arg x, Args conditions, const std::vector<PiecewiseFunction>& functions);
 
 /// A function of arrays with the given trailing dimensions, mapped over all leading ones, which are broadcast together (jnp.vectorize):
 /// `vectorize(f, "(n),(n)->()")`; without a signature f takes scalars. Names that occur twice are sizes that must agree.

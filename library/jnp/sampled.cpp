@@ -37,7 +37,7 @@ Array companion_eigenvalues(const Array& p) {
 
 }  // namespace
 
-Array histogram_bin_edges(Arg x, Int bins, Bounds range) {
+Array histogram_bin_edges(Arg x, Int bins, HistogramRange range) {
   LocScope scope(x.where());
   return histogram(x, bins, {.range = range}).edges;
 }
@@ -58,7 +58,8 @@ HistogramDd histogramdd(Arg samples, const std::vector<Int>& bins, GridBins opti
   for (std::int64_t k = 0; k < variables; ++k) {
     const Array x = v(slice(), k);
     const std::size_t i = static_cast<std::size_t>(k);
-    const Array edges = histogram_bin_edges(Arg(x, samples.where()), bins[i], options.range.empty() ? Bounds(none) : options.range[i]);
+    const Array edges =
+        histogram_bin_edges(Arg(x, samples.where()), bins[i], options.range.empty() ? HistogramRange(none) : options.range[i]);
     const std::int64_t count = edges.size() - 1;
     const Array place = where(x == edges(-1), count - 1, searchsorted(edges, x, {.side = "right"}) - 1);
     inside = inside & (x >= edges(0)) & (x <= edges(-1));

@@ -10,13 +10,13 @@
 namespace weft {
 
 /// The edges of histogram's bins.
-Array histogram_bin_edges(Arg x, Int bins = 10, Bounds range = none);
+Array histogram_bin_edges(Arg x, Int bins = 10, HistogramRange range = none);
 
 /// Options of histogram2d and histogramdd.
 struct GridBins {
-  std::vector<Bounds> range = {};     ///< of each variable; absent: from its least element to its largest
-  std::optional<Array> weights = {};  ///< added up in place of ones: a vector, one for each sample
-  bool density = false;               ///< divided by the total and by the bins' areas
+  std::vector<HistogramRange> range = {};  ///< of each variable; absent: from its least element to its largest
+  std::optional<Array> weights = {};       ///< added up in place of ones: a vector, one for each sample
+  bool density = false;                    ///< divided by the total and by the bins' areas
 };
 /// Result of histogram2d.
 struct Histogram2d {

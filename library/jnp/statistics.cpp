@@ -133,9 +133,9 @@ Array digitize(Arg x, Arg bins, DigitizeOptions options) {
   if (edges.size() < 2) return ascending;
   return where(edges(-1) < edges(0), static_cast<int>(edges.size()) - searchsorted(flip(edges), x, side), ascending);
 }
-Histogram histogram(Arg x, Int bins, HistogramBins options) {
+HistogramCounts histogram(Arg x, HistogramBins options) {
   LocScope scope(x.where());
-  const std::int64_t n = bins;
+  const std::int64_t n = options.bins;
   if (n < 1) refuse(x, fmt::format("histogram: {} bins", n));
   const Array v = floating(x.array());
   Array low, high;
@@ -149,7 +149,7 @@ Histogram histogram(Arg x, Int bins, HistogramBins options) {
   const Array same = low == high;
   return histogram_of_edges(x, linspace(where(same, low - 0.5, low), where(same, high + 0.5, high), n + 1, v.dtype()), options);
 }
-Histogram histogram_of_edges(Arg x, Arg edges, HistogramBins options) {
+HistogramCounts histogram_of_edges(Arg x, Arg edges, HistogramBins options) {
   LocScope scope(x.where());
   const Array e = edges.array(), v = ravel(x);
   if (e.ndim() != 1 || e.size() < 2)

@@ -96,12 +96,12 @@ struct DigitizeOptions {
 /// after the last.
 Array digitize(Arg x, Arg bins, DigitizeOptions options = {});
 /// Two bounds, `{0, 1}`, or none. (A std::optional of a pair can't be made from `{0, 1}`.)
-class Bounds {
+class HistogramRange {
  public:
-  Bounds(None) {}
+  HistogramRange(None) {}
   template <Scalar A, Scalar B>
-  Bounds(A lower, B upper) : bounds_(std::in_place, static_cast<double>(lower), static_cast<double>(upper)) {}
-  Bounds(std::pair<double, double> bounds) : bounds_(bounds) {}
+  HistogramRange(A lower, B upper) : bounds_(std::in_place, static_cast<double>(lower), static_cast<double>(upper)) {}
+  HistogramRange(std::pair<double, double> bounds) : bounds_(bounds) {}
   const std::optional<std::pair<double, double>>& value() const { return bounds_; }
 
  private:
@@ -109,19 +109,26 @@ class Bounds {
 };
 /// Options of histogram.
 struct HistogramBins {
-  Bounds range = none;                ///< of the bins; absent: from the least element to the largest
+  Int bins = 10;                      ///< the number of equal intervals, where it is not an argument
+  HistogramRange range = none;        ///< of the bins; absent: from the least element to the largest
   std::optional<Array> weights = {};  ///< added up in place of ones; of x's shape
   bool density = false;               ///< divided by the total and by the bins' widths
 };
 /// Result of histogram.
-struct Histogram {
+struct HistogramCounts {
   Array counts;  ///< one for each bin
   Array edges;   ///< of the bins, one more than there are bins
 };
 /// The number of elements in each of `bins` equal intervals, which contain their left edge; the last one contains both.
-Histogram histogram(Arg x, Int bins = 10, HistogramBins options = {});
+HistogramCounts histogram(Arg x, HistogramBins options = {});
+// A template, so that `{.bins = 20}` is options.
+template <std::convertible_to<Int> N>
+HistogramCounts histogram(Arg x, N bins, HistogramBins options = {}) {
+  options.bins = bins;
+  return histogram(std::move(x), std::move(options));
+}
 /// The same for given, ascending edges.
-Histogram histogram_of_edges(Arg x, Arg edges, HistogramBins options = {});
+HistogramCounts histogram_of_edges(Arg x, Arg edges, HistogramBins options = {});
 /// Whether each element of x is one of the values.
 Array isin(Arg x, Arg values, bool invert = false);
 /// The positions that sort by the last key, equal elements by the one before it, and so on.

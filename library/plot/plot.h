@@ -1,6 +1,7 @@
 // Pictures of numbers, as SVG: curves, points, bars, histograms, images and heat maps on axes, several of them in one figure.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/library/plot/plot_marks.h"
@@ -49,6 +50,8 @@ class Plot {
   Plot& title(std::string words);
   Plot& x_label(std::string words);
   Plot& y_label(std::string words);
+  Plot& xlabel(std::string words) { return x_label(std::move(words)); }
+  Plot& ylabel(std::string words) { return y_label(std::move(words)); }
 
   /// The whole picture as an SVG document.
   std::string svg() const;

@@ -152,6 +152,14 @@ Array scale_and_translate(Arg x, Shape shape, const std::vector<int>& spatial_di
 
 }  // namespace image
 
+std::vector<Array> detail::positions_of(const Array& coordinates) {
+  if (coordinates.ndim() == 0)
+    throw ShapeError(fmt::format("map_coordinates: the positions {} have no axis for the dimensions of x", to_string(coordinates.aval())),
+                     {});
+  std::vector<Array> out;
+  for (std::int64_t i = 0; i < coordinates.shape()[0]; ++i) out.push_back(coordinates(i));
+  return out;
+}
 Array map_coordinates(Arg x, Args coordinates, MapCoordinatesOptions options) {
   LocScope scope(x.where());
   const SourceLoc loc = detail::effective_loc(x.where());

@@ -1,6 +1,8 @@
 // Images resized and moved (jax.image), and arrays read between their elements (jax.scipy.ndimage).
 #pragma once
+#include <concepts>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/core/array/array.h"
@@ -25,6 +27,11 @@ Array scale_and_translate(Arg x, Shape shape, const std::vector<int>& spatial_di
 
 }  // namespace image
 
+namespace detail {
+/// The parts of an array along its leading axis.
+std::vector<Array> positions_of(const Array& coordinates);
+}  // namespace detail
+
 /// Options of map_coordinates.
 struct MapCoordinatesOptions {
   Int order = 1;                  ///< 0: the nearest element, 1: linear between elements
@@ -33,5 +40,20 @@ struct MapCoordinatesOptions {
 };
 /// x at places between its elements: one array of positions for each dimension.
 Array map_coordinates(Arg x, Args coordinates, MapCoordinatesOptions options = {});
+/// The same with the order as in JAX, `map_coordinates(x, {rows, columns}, 1)`.
+template <std::convertible_to<Int> N>
+Array map_coordinates(Arg x, Args coordinates, N order, std::string mode = "constant", double cval = 0) {
+  return map_coordinates(std::move(x), std::move(coordinates), MapCoordinatesOptions{order, std::move(mode), cval});
+}
+/// The same for positions in one array, whose leading axis goes through the dimensions of x.
+// A template, so that braces are a list of arrays.
+template <std::same_as<Array> A>
+Array map_coordinates(Arg x, const A& coordinates, MapCoordinatesOptions options = {}) {
+  return map_coordinates(std::move(x), Args(detail::positions_of(coordinates)), std::move(options));
+}
+template <std::same_as<Array> A, std::convertible_to<Int> N>
+Array map_coordinates(Arg x, const A& coordinates, N order, std::string mode = "constant", double cval = 0) {
+  return map_coordinates(std::move(x), Args(detail::positions_of(coordinates)), MapCoordinatesOptions{order, std::move(mode), cval});
+}
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 #include <weft/jnp.h>
+#include <weft/scipy.h>
 #include <weft/weft.h>
 
 #include <complex>
@@ -181,4 +182,25 @@ TEST_CASE("copy keeps values, dtypes and derivatives") {
   CHECK(copy(array({true})).dtype() == bool_);
   CHECK(copy(x).data<float>().data() != x.data<float>().data());
   CHECK(same(grad([](Array v) { return sum(copy(v) * v); })(x), 2 * x));
+}
+
+TEST_CASE("the number of a histogram's intervals is an option or an argument") {
+  const Array x = reshape(arange(6, float32), {2, 3});
+  const auto [counts, edges] = histogram(x, {.bins = 2, .range = {0, 6}});
+  CHECK(close(counts, array({3.f, 3.f})));
+  CHECK(close(edges, array({0.f, 3.f, 6.f})));
+  CHECK(close(histogram(x, 2, {.range = {0, 6}}).counts, counts));
+  CHECK(histogram(x).counts.shape() == Shape{10});
+}
+
+TEST_CASE("map_coordinates takes the positions in one array, and the order where JAX has it") {
+  const Array x = reshape(arange(6, float32), {2, 3}), at = array({{0.f, 0.5f}, {1.f, 1.5f}}), want = array({1.f, 3.f});
+  CHECK(close(map_coordinates(x, at, 1), want));
+  CHECK(close(map_coordinates(x, at), want));
+  CHECK(close(map_coordinates(x, {at(0), at(1)}, 1), want));
+  CHECK(close(map_coordinates(x, {at(0), at(1)}, 0, "nearest"), map_coordinates(x, at, {.order = 0, .mode = "nearest"})));
+  CHECK(close(jit([&](Array p) { return map_coordinates(x, p, 1); })(at), want));
+  CHECK(close(vmap([&](Array p) { return map_coordinates(x, p, 1); })(stack({at, at})), lanes(want)));
+  CHECK_THROWS_WITH_AS(map_coordinates(x, ones({3, 2}), 1), doctest::Contains("3 arrays of positions for f32[2,3]"), ShapeError);
+  CHECK_THROWS_WITH_AS(map_coordinates(x, array(1.f), 1), doctest::Contains("map_coordinates"), ShapeError);
 }

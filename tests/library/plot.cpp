@@ -57,7 +57,7 @@ bool has_word(const std::string& svg, const std::string& word) {
 TEST_CASE("plot: title and labels may be set later") {
   Plot named({.title = "loss", .x_label = "step", .y_label = "nats"}), later;
   named.line({1., 2.});
-  later.title("loss").x_label("step").y_label("nats").line({1., 2.});
+  later.title("loss").xlabel("step").ylabel("nats").line({1., 2.});
   CHECK(named.svg() == later.svg());
 }
 
