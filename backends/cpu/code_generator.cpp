@@ -106,7 +106,7 @@ VectorFeatures features_of(const Processor& p) {
   if (llvm::Triple(p.triple).isX86()) {
     const bool wide = info.checkFeatures("+avx512f,+avx512bw,+avx512vl,+avx512dq");
     f.vector_bytes = wide ? 64 : info.checkFeatures("+avx2") ? 32 : 16;
-    f.masked_memory = f.lookups = wide;
+    f.masked_memory = f.lookups = f.word_conversions = wide;
     f.byte_shuffles = wide && info.checkFeatures("+avx512vbmi");
     f.half_conversions = info.checkFeatures("+f16c");
     f.half_arithmetic = wide && info.checkFeatures("+avx512fp16");

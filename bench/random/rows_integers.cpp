@@ -167,6 +167,11 @@ const Row kRows[] = {
        return written(w, {{{100000}, int32, 100000, 50001}, {{100000}, int32, 100000, 50001}}, "return jnp.gcd(a, b)",
                       [](A a, A b) { return gcd(a, b); });
      }},
+    {"gcd_i64_20000",
+     [](Writer& w) {
+       return written(w, {{{20000}, int64, 1e9, 6e8}, {{20000}, int64, 1e9, 6e8}}, "return jnp.gcd(a, b)",
+                      [](A a, A b) { return gcd(a, b); });
+     }},
     {"edit_distances_batch_i32",
      [](Writer& w) {
        return written(w, {{{64, 60}, int32, 4}, {{64, 50}, int32, 4}},

@@ -80,6 +80,33 @@ TEST_CASE("division: 64-bit integers by known numbers of up to 64 bits") {
   }
 }
 
+TEST_CASE("division: 64-bit integers by others of all sizes") {
+  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min(), highest = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> some{0, 1, -1, 2, -2, lowest, lowest + 1, highest, highest - 1};
+  for (int bit = 2; bit < 63; bit += 3)
+    for (const std::int64_t off : {-1, 0, 1})
+      some.push_back((std::int64_t{1} << bit) + off), some.push_back(-(std::int64_t{1} << bit) + off);
+  std::vector<std::int64_t> x, y;
+  for (const std::int64_t a : some)
+    for (const std::int64_t b : some) x.push_back(a), y.push_back(b);
+  std::uint64_t state = 5;
+  for (int i = 0; i < 4000; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t divisor = state >> i % 62, times = (state * 2654435761u) >> (i % 62 ? 65 - i % 62 : 63);
+    // Multiples and their neighbours.
+    x.push_back(static_cast<std::int64_t>(divisor * times + static_cast<std::uint64_t>(i % 3) - 1));
+    y.push_back(static_cast<std::int64_t>(divisor));
+  }
+  const Array a = array(x), b = array(y);
+  same([&](Xs v) { return Arrays{div(v[0], v[1]), rem(v[0], v[1]), remainder(v[0], v[1]), floor_divide(v[0], v[1])}; }, {a, b}, 0);
+  same(
+      [&](Xs v) {
+        const Array p = bitcast_convert(v[0], uint64), q = bitcast_convert(v[1], uint64);
+        return Arrays{div(p, q), rem(p, q)};
+      },
+      {a, b}, 0);
+}
+
 TEST_CASE("division: all bytes by all bytes") {
   for (const DType t : {uint8, int8}) {
     // Each number once in the halves of a register's 16-bit integers, with different neighbours.

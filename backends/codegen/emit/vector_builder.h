@@ -17,10 +17,11 @@ struct VectorFeatures {
   bool half_conversions = false;  ///< float16 <-> float32
   bool half_arithmetic = false;   ///< on float16 (AVX512_FP16)
   bool fma = false;
-  bool word_products = false;    ///< upper halves of products of 16-bit integers (x86)
-  bool lookups = false;          ///< registers of sixteen float32, and lookups in them (AVX-512)
-  bool byte_shuffles = false;    ///< one instruction picks bytes from two registers, as `lookups` does 16-bit words (AVX-512 VBMI)
-  bool bfloat_rounding = false;  ///< float32 -> bfloat16 (NVIDIA, sm_80 or newer)
+  bool word_products = false;     ///< upper halves of products of 16-bit integers (x86)
+  bool word_conversions = false;  ///< vectors of 64-bit integers <-> float64 (AVX512DQ)
+  bool lookups = false;           ///< registers of sixteen float32, and lookups in them (AVX-512)
+  bool byte_shuffles = false;     ///< one instruction picks bytes from two registers, as `lookups` does 16-bit words (AVX-512 VBMI)
+  bool bfloat_rounding = false;   ///< float32 -> bfloat16 (NVIDIA, sm_80 or newer)
   /// Code for a GPU, or for the host that emulates it in a test: no calls of the host's libraries, and plain integer division.
   enum class Gpu { none, nvidia, emulated } gpu = Gpu::none;
 
@@ -69,6 +70,12 @@ class VectorBuilder final : public KernelBuilder {
   llvm::Value* extremum(bool maximum, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide_by_constant(DType t, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide_integers(DType t, bool remainder, llvm::Value* a, llvm::Value* b);
+  struct Quotient {
+    llvm::Value *quotient, *remainder;
+  };
+  Quotient divide_words(bool is_signed, llvm::Value* a, llvm::Value* b);
+  Quotient divide_rest(bool is_signed, llvm::Value* r, std::uint64_t d);
+  llvm::Value* divide_by_power(llvm::Value* a, const llvm::APInt& divisor);
   llvm::Value* divide_by_known(bool is_signed, llvm::Value* a, const llvm::APInt& divisor);
   llvm::Value* divide_bytes(llvm::Value* a, std::uint64_t divisor);
   llvm::Value* upper_half(bool is_signed, llvm::Value* a, const llvm::APInt& factor);
