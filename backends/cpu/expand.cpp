@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "weft/backends/codegen/planner/partial_sorts.h"
 #include "weft/backends/common/native_step.h"
+#include "weft/core/array/indexing.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ops/contraction/attention_expand.h"
 #include "weft/core/ops/contraction/conv.h"
 #include "weft/core/ops/contraction/conv_expand.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/movement/sort.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 namespace {
@@ -36,6 +41,24 @@ bool is_for_library(const Eqn& e, std::span<const Aval> in) {
          make_native_step(*e.op, *e.params, in, infer(*e.op, *e.params, in, {})) != nullptr;
 }
 
+/// Few of the largest of long lines are found by passing over the others; short lines, or much of them, are sorted faster, side by side.
+constexpr std::int64_t kLongest = 1024, kShort = 128, kShare = 32, kFewestLines = 4;
+
+bool is_faster_sorted(const TopKLargest::Params& p, const Aval& x) {
+  const std::int64_t n = x.shape[p.axis];
+  if (n < 2 || n > kLongest || p.k == 0 || x.dtype.itemsize() > 4 || x.size() / n < kFewestLines) return false;
+  return (n < kShort || p.k * kShare > n) && (x.dtype.is_integer() || x.dtype.is_floating());
+}
+
+/// top_k by sorting.
+Jaxpr sorted_largest(const TopKLargest::Params& p, const Aval& x, SourceLoc loc) {
+  return trace_jaxpr({"top_k", {x}, {}}, [&](std::span<const Array> in) {
+    const Array operands[] = {codes_of_largest(in[0], loc), iota_array(int32, x.shape, p.axis, loc)};
+    const Array positions = slice_axis(bind_all<Sort>({p.axis, true, 1}, operands, loc)[1], p.axis, 0, p.k, loc);
+    return std::vector{take_along_axis(Arg(in[0], loc), Arg(positions, loc), p.axis, {.mode = "promise_in_bounds"}), positions};
+  });
+}
+
 const CompositeRule<CpuComposite> attention_rule(kAttention, expand_attention);
 const CompositeRule<CpuComposite> attention_gradient_rule(kAttentionGradient, expand_attention_gradient);
 
@@ -45,6 +68,10 @@ std::optional<Jaxpr> expand_for_cpu(const Eqn& e, std::span<const Aval> in) {
   if (const CompositeParams* const p = as_composite(e)) {
     CpuComposite::Function* const rule = find_composite_rule<CpuComposite>(p->name);
     return rule ? rule(*p, in) : std::nullopt;
+  }
+  if (e.op == &primitive_of<TopKLargest>) {
+    const auto& p = params_as<TopKLargest::Params>(*e.params);
+    if (is_faster_sorted(p, in[0])) return sorted_largest(p, in[0], e.loc);
   }
   if (e.op->kind == Kind::convolution && !is_for_library(e, in)) return expand_convolution(e, in, kMostWindowBytes);
   return {};

@@ -236,6 +236,10 @@ const Row kRows[] = {
     {"argsort_i32_200k", [](Writer& w) { return one(w, {200000}, int32, "jnp.argsort({})", [](A x) { return argsort(x); }, 1e6); }},
     {"top_8_of_rows_f32",
      [](Writer& w) { return one(w, {1024, 1000}, float32, "lax.top_k({}, 8)[1]", [](A x) { return top_k(x, 8).indices; }); }},
+    {"nearest_10_by_argsort_f32",
+     [](Writer& w) {
+       return one(w, {50, 20000}, float32, "jnp.argsort({}, 1)[:, :10]", [](A x) { return argsort(x, 1)(slice(), slice(none, 10)); });
+     }},
     {"top_50_f32_500k",
      [](Writer& w) { return one(w, {500000}, float32, "lax.top_k({}, 50)[0]", [](A x) { return top_k(x, 50).values; }); }},
     {"median_rows_f32", [](Writer& w) { return one(w, {500, 301}, float32, "jnp.median({}, 1)", [](A x) { return median(x, 1); }); }},

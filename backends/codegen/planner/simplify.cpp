@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "weft/backends/codegen/planner/partial_sorts.h"
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/hash.h"
 #include "weft/core/base/nesting.h"
@@ -387,6 +388,8 @@ SimplifiedProgram simplify_with_names(const Jaxpr& j, Expansion expansion) {
     whole = Simplifier(j.data(), expansion).finish(j.data());
     noted.made(whole.program);
   }
+  if (const Jaxpr partial = with_partial_sorts(whole.program, expansion); &partial.data() != &whole.program.data())
+    return simplify_with_names(partial, expansion);
   const auto& eqns = whole.program.eqns();
   if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return find_rule<PruneTransform>(*e.op); })) return whole;
   const Jaxpr pruned = dce_program(whole.program);
