@@ -3,13 +3,15 @@
 //
 // A new file is written beside its target, in the same folder, and takes the target's place by a rename once it is whole and on the disk.
 // At every moment, and after every failure, the target is the old file or the new one, whole; nothing else stays behind. Where the file
-// system can, the new file has no name until then, so that even a process that is killed leaves none.
+// system can (O_TMPFILE), the new file has no name until then, so that a process that is killed while it writes leaves none. A process that
+// is killed later leaves the new file beside the target, as `.weft-PID-N-N.new`, if that happens between the two system calls by which it
+// takes an old file's place (linkat, renameat), or, where the file system has no such files, before the second of them. OwnFolder removes
+// those in folders of weft's own; in the user's they can be deleted.
 //   * A link to a file stays, and what it points to is replaced. Other hard links of the old file keep the old contents.
 //   * The permissions of the old file are kept, its owner and group where the process may give them. What may not be written is not
 //   replaced.
 //   * What is not a regular file (a device, a pipe, a terminal) is never removed nor replaced: bytes are written into it as they come, or,
-//   where
-//     its user says so (Target::regular), it is an IoError. A folder or a socket is an IoError.
+//     where its user says so (Target::regular), it is an IoError. A folder or a socket is an IoError.
 #pragma once
 #include <sys/stat.h>
 

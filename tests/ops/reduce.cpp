@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <limits>
+#include <optional>
 
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/trace/trace.h"
@@ -33,6 +34,24 @@ TEST_CASE("sums and products") {
   CHECK(near(var(x, 1, {.where = array({true, false, true})}), float32, {2}, {1, 1}));
   CHECK(near(std_(x, 1, {.ddof = 1}), float32, {2}, {1, 1}));
   CHECK(near(var(x, 0, {.ddof = 2}), float32, {3}, {nan_, nan_, nan_}));
+}
+
+TEST_CASE("a variance of too few elements is NaN whatever they are: its derivatives are zeros, as jax.numpy's") {
+  auto of_nothing = [](Array x) { return var(x, 1); };
+  auto of_one = [](Array x) { return var(x, 1, {.ddof = 1}); };
+  const Array nothing = zeros({3, 0}), one = ones({3, 1});
+  for (const bool compiled : {false, true}) {
+    std::optional<Scope> eager;
+    if (!compiled) eager.emplace(disable_jit());
+    const auto [value, tangent] = jit([=](Array x) { return jvp(of_nothing, std::tuple{x}, std::tuple{x}); })(nothing);
+    CHECK(near(value, float32, {3}, {nan_, nan_, nan_}));
+    CHECK(near(tangent, float32, {3}, {0, 0, 0}));
+    const auto [value_of_one, tangent_of_one] = jit([=](Array x) { return jvp(of_one, std::tuple{x}, std::tuple{x}); })(one);
+    CHECK(near(value_of_one, float32, {3}, {nan_, nan_, nan_}));
+    CHECK(near(tangent_of_one, float32, {3}, {0, 0, 0}));
+    CHECK(near(jit(grad([=](Array x) { return sum(of_one(x)); }))(one), float32, {3, 1}, {0, 0, 0}));
+    CHECK(near(vmap(grad([](Array x) { return var(x, {.ddof = 1}); }))(one), float32, {3, 1}, {0, 0, 0}));
+  }
 }
 
 TEST_CASE("dtypes of sums") {
