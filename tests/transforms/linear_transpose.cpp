@@ -2,6 +2,8 @@
 // functions that are not, which must be refused by the operation and its line.
 #include "checks.h"
 
+#include <cmath>
+
 using namespace weft;
 using namespace weft::test;
 
@@ -86,6 +88,42 @@ TEST_CASE("a program that is not linear has no transpose either") {
 TEST_CASE("only floating and complex numbers have a transpose") {
   CHECK_THROWS_WITH_AS(linear_transpose([](Array a) { return 2 * a; }, array(3)), doctest::Contains("i32[]"), DTypeError);
   CHECK_THROWS_WITH_AS(linear_transpose([](Array a) { return std::pair{2 * a, a > 0}; }, x3), doctest::Contains("bool[3]"), DTypeError);
+}
+
+TEST_CASE("maps over a mesh that compute something else beside what is linear are transposed") {
+  const Mesh mesh = make_mesh({2}, {"i"});
+  for (const bool check_vma : {true, false}) {
+    auto both =
+        shard_map([](Array v, Array k) { return std::pair{v * k + psum(v, "i"), k * psum(k, "i")}; },
+                  {.mesh = mesh, .in_specs = {sharding::P("i"), sharding::P("i")}, .out_specs = sharding::P("i"), .check_vma = check_vma});
+    const Array k = array({2.f, 3.f});
+    auto f = [=](Array v) {
+      auto [linear, other] = both(v, k);
+      return linear * other;
+    };
+    // (2 v0 + v0 + v1) 10 and (3 v1 + v0 + v1) 15
+    CHECK(near(f(array({1.f, 1.f})), {40, 75}));
+    CHECK(near(std::get<0>(linear_transpose(f, ones(2))(array({1.f, 100.f}))), {30 + 1500, 10 + 6000}));
+    CHECK(near(jit([=](Array c) { return std::get<0>(linear_transpose(f, ones(2))(c)); })(array({1.f, 100.f})), {1530, 6010}));
+  }
+  // Of a rule that differentiates by itself, the tangents are a program of both kinds.
+  auto map = [mesh](Array x) {
+    return shard_map([](Array x) { return exp(.5f * x); },
+                     {.mesh = mesh, .in_specs = {sharding::P("i")}, .out_specs = sharding::P("i")})(stack({x, x}))(1);
+  };
+  auto first = [map](Array x) {
+    auto [y, push] = linearize(map, x);
+    return push(ones_like(x));
+  };
+  auto second = [first](Array x) {
+    auto [y, pull] = vjp(first, x);
+    return std::get<0>(pull(ones_like(x)));
+  };
+  auto with_rule = custom_jvp(second, [second](auto primals, auto tangents) { return jvp(second, primals, tangents); });
+  const float third = .125f * std::exp(.15f);
+  CHECK(near(grad(with_rule)(.3f), {third}, 1e-6));
+  CHECK(near(jit(grad(with_rule))(.3f), {third}, 1e-6));
+  CHECK(near(vmap(grad(with_rule))(full({3}, .3f)), {third, third, third}, 1e-6));
 }
 
 TEST_CASE("loops that count beside what they compute are transposed") {

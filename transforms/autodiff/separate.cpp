@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/core/ir/walk.h"
+#include "weft/core/ops/collective/map_body.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
@@ -26,7 +27,9 @@ std::vector<T> chosen(std::span<const T> all, const Mask& which, bool wanted) {
 
 Mask dependent(const Eqn& e, const Mask& in);
 
-bool may_be_mixed(const Primitive& op) { return op.kind == Kind::call || op.kind == Kind::control; }
+bool may_be_mixed(const Primitive& op) {
+  return op.kind == Kind::call || op.kind == Kind::control || (op.kind == Kind::spmd && find_rule<DependenceTransform>(op));
+}
 
 /// For every variable of the program, whether it depends on a linear input.
 VarMap<bool> dependent_vars(const Jaxpr& j, const Mask& in) {
@@ -262,8 +265,29 @@ struct Separator {
     if (!any_linear) return merged(out_mask, first, {});
     return merged(out_mask, first, bind_cond(rest, in, e.loc));
   }
+
+  static std::vector<Array> shard_map(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask& out_mask, bool any_linear) {
+    const auto& p = params_as<ShardMapParams>(*e.params);
+    ShardMapParams known = p, rest = p;
+    known.in_specs.specs = chosen<PartitionSpec>(p.in_specs.specs, in_mask, false);
+    known.out_specs.specs = chosen<PartitionSpec>(p.out_specs.specs, out_mask, false);
+    known.jaxpr = rewritten_body(p, [&] { return known_part("shard_map", p.jaxpr, in_mask, out_mask); });
+    const std::vector<Array> first = bind_shard_map(std::move(known), chosen<Array>(in, in_mask, false), e.loc);
+    if (!any_linear) return merged(out_mask, first, {});
+    rest.out_specs.specs = chosen<PartitionSpec>(p.out_specs.specs, out_mask, true);
+    const auto avals = p.jaxpr.data().input_avals();
+    rest.jaxpr = rewritten_body(p, [&] {
+      return make_program("shard_map", {avals.begin(), avals.end()},
+                          [&](std::span<const Array> args) { return chosen<Array>(eval_jaxpr(p.jaxpr, args), out_mask, true); });
+    });
+    return merged(out_mask, first, bind_shard_map(std::move(rest), in, e.loc));
+  }
 };
 
+const RuleOf<DependenceTransform> shard_map_dependence(*shard_map_primitives()[0], [](const ParamsBase& p, const Mask& in, std::size_t) {
+  return dependent_results(params_as<ShardMapParams>(p).jaxpr, in);
+});
+const RuleOf<SeparateTransform> separate_shard_map(*shard_map_primitives()[0], Separator::shard_map);
 const DependenceRule<Scan> scan_dependence([](const ParamsBase& p, const Mask& in, std::size_t) {
   return masks_of(params_as<Scan::Params>(p), in).out;
 });

@@ -35,8 +35,8 @@ template <class Op>
 using ReplacedRule = Rule<ReplacedTransform, Op>;
 
 /// An equal program in which the results of each equation all depend on linear inputs, or none does. Calls, branches and loops that compute
-/// both (a loop's counter beside what it adds up) are taken apart; a while loop with a bound becomes the equivalent scan. All results of an
-/// equation that can't be taken apart (a shard_map) count as dependent.
+/// both (a loop's counter beside what it adds up) are taken apart, and so are maps over a mesh; a while loop with a bound becomes the
+/// equivalent scan.
 Jaxpr separated(const Jaxpr& j, const std::vector<bool>& linear);
 
 }  // namespace weft::detail

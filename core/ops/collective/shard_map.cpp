@@ -11,6 +11,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ir/walk.h"
+#include "weft/core/ops/collective/map_body.h"
 #include "weft/core/ops/collective/rename_axis.h"
 #include "weft/core/ops/collective/sharding_constraint.h"
 #include "weft/core/ops/common.h"
@@ -348,6 +349,8 @@ const ShardMapParams* device_map(const Eqn& e) {
   DeviceMapTransform::Function* const rule = e.op->kind == Kind::spmd ? find_rule<DeviceMapTransform>(*e.op) : nullptr;
   return rule ? &rule(*e.params) : nullptr;
 }
+
+Jaxpr rewritten_body(const ShardMapParams& params, const std::function<Jaxpr()>& f) { return with_axes(params, f); }
 
 std::vector<Array> bind_shard_map(ShardMapParams params, std::span<const Array> inputs, SourceLoc loc) {
   Hoisted h = hoist_consts(dce_program(params.jaxpr));
