@@ -1,7 +1,7 @@
 // Special functions of chlo that are no primitives of weft, but functions of its library.
+#include "weft/library/jnp/special.h"
 #include "weft/frontends/stablehlo/import/importer.h"
 #include "weft/library/jnp/integrals.h"
-#include "weft/library/jnp/special.h"
 
 namespace weft::detail::mlir {
 namespace {
