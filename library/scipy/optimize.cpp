@@ -120,9 +120,10 @@ OptimizeResult minimize(ArrayFunction f, Arg x0, MinimizeOptions options) {
                                    const auto [v, g] = both(s.x + t * direction);
                                    return Evaluated{{t, v, dot(g, direction)}, g};
                                  });
-                                 const Array moved = found.found.step * direction, turned = found.gradient - s.gradient;
-                                 const Array curvature = dot(turned, moved), usable = curvature > 0, rho = 1 / where(usable, curvature, 1);
-                                 const Array w = one - rho * outer(moved, turned);
+                                 const Array moved = found.found.step * direction, gradient_change = found.gradient - s.gradient;
+                                 const Array curvature = dot(gradient_change, moved), usable = curvature > 0,
+                                             rho = 1 / where(usable, curvature, 1);
+                                 const Array w = one - rho * outer(moved, gradient_change);
                                  const Array inverse = matmul(matmul(w, s.inverse), transpose(w)) + rho * outer(moved, moved);
                                  return State{s.x + moved,    found.found.value,
                                               found.gradient, where(usable, inverse, s.inverse),

@@ -157,8 +157,10 @@ TEST_CASE("codegen: what follows folds runs by vectors") {
   };
   // All rows at once, in blocks, and numbers of rows that nothing divides.
   for (DType t : {float32, float64})
-    for (const std::int64_t rows : {16, 64, 67, 500, 512, 1000, 1024, 2048})
-      CHECK(nests(same(layer, of(rows, 101, t), t == float32 ? 1e-5 : 1e-12)) == 2);
+    for (const std::int64_t rows : {16, 64, 67, 500, 512, 1000, 1024, 2048}) {
+      const std::size_t n = nests(same(layer, of(rows, 101, t), t == float32 ? 1e-5 : 1e-12));
+      if (detail::native_vector_bytes() >= 32) CHECK(n == 2);
+    }
   same(layer, of(521, 33, float32));
   // Where most time goes into the reductions, or rows are too few, or nothing dear follows, there is nothing to gain.
   CHECK(nests(same(layer, of(64, 4000, float32), 1e-4)) == 1);
@@ -588,6 +590,7 @@ TEST_CASE("a masked load without lanes points into its array") {
     const std::size_t from = line.find("(ptr ", at) + 5;
     const std::string pointer = line.substr(from, line.find(',', from) - from);
     INFO(line);
-    CHECK(exe->as_text("llvm").find(pointer + " = select") != std::string::npos);
+    // Other processors have no masked loads of their own: LLVM makes branches of them.
+    if (detail::native_vector_bytes() >= 64) CHECK(exe->as_text("llvm").find(pointer + " = select") != std::string::npos);
   }
 }

@@ -294,12 +294,12 @@ const Import reduce_precision_import("stablehlo.reduce_precision", [](OpCall& c)
     auto number = [&](std::size_t begin, std::size_t end) {
       int n = 0;
       for (std::size_t i = begin; i < end; ++i) {
-        if (s[i] < '0' || s[i] > '9' || n > 1000) c.fail("the format " + s + " is none");
+        if (s[i] < '0' || s[i] > '9' || n > 1000) c.fail("`" + s + "` is not a format of floating-point numbers, as e5m10 is");
         n = 10 * n + (s[i] - '0');
       }
       return n;
     };
-    if (s.empty() || s[0] != 'e' || m == std::string::npos) c.fail("the format is none");
+    if (s.empty() || s[0] != 'e' || m == std::string::npos) c.fail("`" + s + "` is not a format of floating-point numbers, as e5m10 is");
     exponent = number(1, m), mantissa = number(m + 1, s.size());
   } else {
     exponent = static_cast<int>(c.integer("exponent_bits")), mantissa = static_cast<int>(c.integer("mantissa_bits"));

@@ -3,6 +3,7 @@
 
 #include "tests/backends/agree.h"
 #include "tests/messages.h"
+#include "weft/backends/cpu/jit.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -45,8 +46,12 @@ TEST_CASE("library matmuls: float64 but for small matrices") {
                large = {numbers({310, 320}, 1, float64), numbers({320, 305}, 2, float64)};
   const auto multiply = [](Xs a) { return Arrays{matmul(a[0], a[1])}; };
   CHECK_FALSE(by_library(same(multiply, small, 1e-12)));
-  CHECK(by_library(same(multiply, large, 1e-12)));
-  CHECK(by_library(same([](Xs a) { return Arrays{matmul(transpose(a[1]), transpose(a[0]))}; }, large, 1e-12)));
+  const bool plain = by_library(same(multiply, large, 1e-12));
+  const bool transposed = by_library(same([](Xs a) { return Arrays{matmul(transpose(a[1]), transpose(a[0]))}; }, large, 1e-12));
+  if (detail::native_vector_bytes() >= 32) {
+    CHECK(plain);
+    CHECK(transposed);
+  }
 }
 
 TEST_CASE("library matmuls: overlapping rows are computed without BLAS") {

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "tests/backends/agree.h"
+#include "weft/backends/cpu/jit.h"
 #include "weft/backends/cpu/packed/packed_matmul.h"
 #include "weft/backends/cpu/packed/packing.h"
 #include "weft/core/array/convert_elements.h"
@@ -181,8 +182,13 @@ TEST_CASE("packed matmuls: in programs, with batches, transposed operands, vmap 
     CAPTURE(dtype.name());
     const double tolerance = dtype == bfloat16 ? 2e-2 : dtype == float16 ? 4e-3 : 1e-10;
     const Arrays x = operands(dtype, {310, 330}, {330, 305});
-    CHECK(has(same([](Xs a) { return matmul(a[0], a[1]); }, x, tolerance), "m="));
-    CHECK(has(same([](Xs a) { return matmul(transpose(a[1]), transpose(a[0])); }, x, tolerance), "m="));
+    const std::string plain = same([](Xs a) { return matmul(a[0], a[1]); }, x, tolerance);
+    const std::string transposed = same([](Xs a) { return matmul(transpose(a[1]), transpose(a[0])); }, x, tolerance);
+    // Shorter vectors have instructions for fewer types.
+    if (detail::native_vector_bytes() >= 64) {
+      CHECK(has(plain, "m="));
+      CHECK(has(transposed, "m="));
+    }
     same([](Xs a) { return matmul(a[0](slice(), slice(5, 330)), a[1](slice(5, none), slice(none, none, 2))); }, x, tolerance);
     same([](Xs a) { return vmap([](Array r, Array c) { return matmul(r, c); })(a[0], a[1]); }, operands(dtype, {5, 40, 64}, {5, 64, 48}),
          tolerance);
@@ -198,7 +204,10 @@ TEST_CASE("packed matmuls: in programs, with batches, transposed operands, vmap 
       return dot_general(a[0], a[1], {.contracting = {{{2}, {1}}}, .batch = {{{0}, {0}}}}, {.preferred_element_type = out});
     };
   };
-  for (const DType out : {int8, int16, int32, int64, uint32}) CHECK(has(same(wide(out), bytes), "m="));
+  for (const DType out : {int8, int16, int32, int64, uint32}) {
+    const std::string kernels = same(wide(out), bytes);
+    if (detail::native_vector_bytes() >= 64) CHECK(has(kernels, "m="));
+  }
   for (const DType in : {float16, bfloat16}) same(wide(float32), operands(in, {3, 70, 130}, {3, 130, 50}), 1e-5);
 }
 
