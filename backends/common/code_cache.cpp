@@ -55,7 +55,7 @@ constexpr std::string_view kTag =
 
 std::string CodeCache::wanted_folder() {
   if (!is_switched_on("WEFT_CACHE", true)) return {};
-  if (const char* folder = std::getenv("WEFT_CACHE_DIR")) return folder;
+  if (const std::string_view folder = word_in_environment("WEFT_CACHE_DIR"); !folder.empty()) return std::string(folder);
   if (const char* base = std::getenv("XDG_CACHE_HOME"); base && *base) return std::string(base) + "/weft";
   if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/weft";
   return {};

@@ -1,4 +1,5 @@
 #include "weft/backends/cpu/code_generator.h"
+#include "weft/core/base/environment.h"
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringSet.h>
@@ -170,7 +171,7 @@ const Processor& processor() {
     std::string error;
     r.target = llvm::TargetRegistry::lookupTarget(r.triple, error);
     if (!r.target) throw CompileError("cpu: " + error);
-    if (const char* name = std::getenv("WEFT_CPU")) {
+    if (const std::string_view name = word_in_environment("WEFT_CPU"); !name.empty()) {
       r.cpu = name;
       check_processor(r, r.cpu);
     } else {

@@ -194,7 +194,8 @@ class ObjectLoader {
   std::size_t jumps_ = 0, addresses_ = 0;
 };
 
-std::unique_ptr<LoadedObject> LoadedObject::of(std::string_view file, FunctionRef<void*(const char*)> address) {
+std::unique_ptr<LoadedObject> LoadedObject::of([[maybe_unused]] std::string_view file,
+                                               [[maybe_unused]] FunctionRef<void*(const char*)> address) {
 #if defined(__x86_64__)
   std::unique_ptr<LoadedObject> object(new LoadedObject);
   try {

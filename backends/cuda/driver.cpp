@@ -1,4 +1,5 @@
 #include "weft/backends/cuda/driver.h"
+#include "weft/core/base/environment.h"
 
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -21,8 +22,8 @@ struct Opened {
 
 Opened open() {
   Opened o;
-  const char* given = std::getenv("WEFT_LIBCUDA");
-  const std::string path = given ? given : "libcuda.so.1";
+  const std::string_view given = word_in_environment("WEFT_LIBCUDA");
+  const std::string path(given.empty() ? "libcuda.so.1" : given);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char* reason = dlerror();

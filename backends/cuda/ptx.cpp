@@ -296,8 +296,7 @@ int known_architecture(int compute_capability) {
 
 GpuTarget default_gpu_target() {
   GpuTarget t;
-  if (const char* name = std::getenv("WEFT_CUDA_ARCH")) {
-    const std::string text = name;
+  if (const std::string text(word_in_environment("WEFT_CUDA_ARCH")); !text.empty()) {
     const std::string digits = text.substr(text.rfind('_') == std::string::npos ? 0 : text.rfind('_') + 1);
     char* end = nullptr;
     const long value = std::strtol(digits.c_str(), &end, 10);
@@ -321,7 +320,7 @@ std::string libdevice_path() {
   namespace fs = std::filesystem;
   std::error_code ignored;
   const auto there = [&](const fs::path& p) { return fs::is_regular_file(p, ignored); };
-  if (const char* given = std::getenv("WEFT_LIBDEVICE")) return there(given) ? given : "";
+  if (const std::string given(word_in_environment("WEFT_LIBDEVICE")); !given.empty()) return there(given) ? given : "";
   std::vector<fs::path> folders;
   Dl_info here;
   if (dladdr(reinterpret_cast<void*>(&LLVMInitializeNVPTXTargetInfo), &here) && here.dli_fname)

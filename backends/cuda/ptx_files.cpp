@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "weft/backends/cuda/ptx.h"
+#include "weft/core/base/environment.h"
 #include "weft/core/base/files.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/sharded/spmd_body.h"
@@ -11,8 +12,8 @@
 namespace weft::detail {
 
 void keep_ptx(const Jaxpr& j, const std::vector<bool>& donated, const std::string& name) {
-  static const char* const folder = std::getenv("WEFT_PTX_DIR");
-  if (!folder || !*folder || communicates(j)) return;
+  static const std::string_view folder = word_in_environment("WEFT_PTX_DIR");
+  if (folder.empty() || communicates(j)) return;
   for (const int architecture : {80, 90}) {
     const std::filesystem::path file = std::filesystem::path(folder) / fmt::format("{:016x}.sm_{}.ptx", structural_hash(j), architecture);
     if (std::filesystem::exists(file)) continue;

@@ -58,8 +58,7 @@ std::atomic<bool> found_accelerators{false};
 /// must have one.
 bool prefers_gpu() {
   static const bool is = [] {
-    const char* given = std::getenv("WEFT_PLATFORM");
-    const std::string_view platform = given ? given : "", other = accelerators().platform();
+    const std::string_view platform = word_in_environment("WEFT_PLATFORM"), other = accelerators().platform();
     if (!platform.empty() && platform != "cpu" && platform != other)
       throw DeviceError(fmt::format("WEFT_PLATFORM is `{}`; it can be `cpu` or `{}`", platform, other));
     if (platform == "cpu") return false;
@@ -91,10 +90,7 @@ int default_device_id() {
   return prefers_gpu() ? processes().first_local_accelerator() : processes().first_local();
 }
 
-bool keeps_to_the_host() {
-  const char* given = std::getenv("WEFT_PLATFORM");
-  return given && std::string_view(given) == "cpu";
-}
+bool keeps_to_the_host() { return word_in_environment("WEFT_PLATFORM") == "cpu"; }
 
 bool has_accelerators() { return found_accelerators.load(std::memory_order_relaxed); }
 

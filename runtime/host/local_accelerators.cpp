@@ -1,4 +1,5 @@
 #include "weft/runtime/host/local_accelerators.h"
+#include "weft/core/base/environment.h"
 
 #include <fmt/format.h>
 
@@ -33,9 +34,7 @@ std::optional<int> place_on_machine() {
 
 std::vector<int> local_accelerators(int found, bool launched, SourceLoc loc) {
   std::vector<int> list;
-  const char* given = std::getenv("WEFT_LOCAL_DEVICE_IDS");
-  if (given && *given) {
-    const std::string_view text = given;
+  if (const std::string_view text = word_in_environment("WEFT_LOCAL_DEVICE_IDS"); !text.empty()) {
     for (std::size_t at = 0; at <= text.size();) {
       const std::size_t comma = std::min(text.find(',', at), text.size());
       const std::optional<int> n = number_of(text.substr(at, comma - at));

@@ -1,4 +1,5 @@
 #include "weft/runtime/host/profile.h"
+#include "weft/core/base/environment.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -70,7 +71,7 @@ std::string chrome_trace() {
 const std::string& trace_file() {
   static const std::string& file = process_wide_from([] {
     std::error_code unknown;  // a folder that is gone: the path stays as it is
-    const std::filesystem::path given = std::getenv("WEFT_TRACE"), whole = std::filesystem::absolute(given, unknown);
+    const std::filesystem::path given = word_in_environment("WEFT_TRACE"), whole = std::filesystem::absolute(given, unknown);
     return (unknown ? given : whole).string();
   });
   return file;
@@ -78,8 +79,7 @@ const std::string& trace_file() {
 
 /// WEFT_TRACE=file: the whole process.
 const bool begun_by_environment = [] {
-  const char* const path = std::getenv("WEFT_TRACE");
-  if (!path || !*path) return false;
+  if (word_in_environment("WEFT_TRACE").empty()) return false;
   trace_file();  // as the variable and the working folder are now
   take_timeline();
   start_timeline();

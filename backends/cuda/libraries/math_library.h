@@ -8,12 +8,13 @@
 #include <mutex>
 
 #include "weft/backends/cuda/device.h"
+#include "weft/core/base/environment.h"
 
 namespace weft::detail::cuda {
 
 /// The file that the variable names, or the first of these that there is; null: there is none.
 inline void* open_library(const char* variable, std::initializer_list<const char*> names) {
-  if (const char* given = std::getenv(variable)) return dlopen(given, RTLD_NOW | RTLD_LOCAL);
+  if (const std::string given(word_in_environment(variable)); !given.empty()) return dlopen(given.c_str(), RTLD_NOW | RTLD_LOCAL);
   for (const char* name : names)
     if (void* file = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return file;
   return nullptr;

@@ -1,4 +1,5 @@
 #include "weft/backends/cuda/libraries/nccl.h"
+#include "weft/core/base/environment.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -14,8 +15,8 @@ namespace weft::detail::cuda::nccl {
 const Library& library() {
   static const auto& l = process_wide_from([] {
     Library r;
-    const char* given = std::getenv("WEFT_LIBNCCL");
-    const std::string path = given ? given : "libnccl.so.2";
+    const std::string_view given = word_in_environment("WEFT_LIBNCCL");
+    const std::string path(given.empty() ? "libnccl.so.2" : given);
     void* file = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!file) {
       const char* reason = dlerror();
