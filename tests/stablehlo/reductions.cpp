@@ -42,6 +42,59 @@ TEST_CASE("stablehlo: a region of several values finds the position of the maxim
                  2);
 }
 
+namespace {
+
+/// Elements and positions reduced along dimension 1 by the region of JAX's argmax (GT) or argmin (LT).
+std::string extremum(const std::string& direction, const std::string& x, const std::string& positions, const std::string& start) {
+  return fmt::format(R"(
+    %a = stablehlo.constant dense<{}> : tensor<2x4xf32>
+    %i = {} : tensor<2x4xi32>
+    %m = stablehlo.constant dense<{}> : tensor<f32>
+    %z = stablehlo.constant dense<2> : tensor<i32>
+    %0:2 = stablehlo.reduce(%a init: %m), (%i init: %z) across dimensions = [1] : (tensor<2x4xf32>, tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
+     reducer(%p: tensor<f32>, %q: tensor<f32>) (%r: tensor<i32>, %s: tensor<i32>)  {{
+      %g = stablehlo.compare {}, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %n = stablehlo.compare NE, %p, %p, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %k = stablehlo.or %g, %n : tensor<i1>
+      %e = stablehlo.compare EQ, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %l = stablehlo.compare LT, %r, %s, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %b = stablehlo.and %e, %l : tensor<i1>
+      %o = stablehlo.or %k, %b : tensor<i1>
+      %v = stablehlo.select %k, %p, %q : tensor<i1>, tensor<f32>
+      %w = stablehlo.select %o, %r, %s : tensor<i1>, tensor<i32>
+      stablehlo.return %v, %w : tensor<f32>, tensor<i32>
+    }})",
+                     x, positions, start, direction);
+}
+std::string is(const std::string& values, const std::string& positions) {
+  return fmt::format(
+      "\n    check.expect_eq_const %0#0, dense<{}> : tensor<2xf32>\n    check.expect_eq_const %0#1, dense<{}> : tensor<2xi32>", values,
+      positions);
+}
+
+}  // namespace
+
+TEST_CASE("stablehlo: JAX's argmax and argmin, and what only looks like them") {
+  const std::string x = "[[3.0, 7.0, 1.0, 7.0], [2.0, 5.0, 9.0, 9.0]]", positions = "stablehlo.iota dim = 1";
+  passes_in_main(extremum("GT", x, positions, "0xFF800000") + is("[7.0, 9.0]", "[1, 2]"), 2);
+  passes_in_main(extremum("LT", x, positions, "0x7F800000") + is("[1.0, 2.0]", "[2, 0]"), 2);
+  const auto program = [&](const std::string& numbers) {
+    return weft::parse_stablehlo_checks(weft::test::main_of(extremum("GT", x, numbers, "0.0"))).jaxpr.to_string();
+  };
+  CHECK(program(positions).find("argmax[") != std::string::npos);
+  CHECK(program("stablehlo.iota dim = 0").find("argmax[") == std::string::npos);
+  // The start takes part, with its position, which is 2.
+  passes_in_main(extremum("GT", x, positions, "7.0") + is("[7.0, 9.0]", "[1, 2]"), 2);
+  passes_in_main(extremum("GT", x, positions, "9.0") + is("[9.0, 9.0]", "[2, 2]"), 2);
+  passes_in_main(extremum("GT", x, positions, "10.0") + is("[10.0, 10.0]", "[2, 2]"), 2);
+  // Other numbers than positions along the dimension.
+  passes_in_main(extremum("GT", x, "stablehlo.iota dim = 0", "0xFF800000") + is("[7.0, 9.0]", "[0, 1]"), 2);
+  passes_in_main(extremum("GT", x, "stablehlo.constant dense<[[0, 9, 8, 5], [0, 1, 4, 3]]>", "0xFF800000") + is("[7.0, 9.0]", "[5, 3]"), 2);
+  passes_in_main(extremum("GT", "[[3.0, 0x7FC00000, 1.0, 0x7FC00000], [2.0, 5.0, 9.0, 9.0]]", positions, "0xFF800000") +
+                     "\n    check.expect_eq_const %0#1, dense<[1, 2]> : tensor<2xi32>",
+                 1);
+}
+
 TEST_CASE("stablehlo: windows, padded and dilated; those that count their start's value twice") {
   passes_in_main(R"(
     %a = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>

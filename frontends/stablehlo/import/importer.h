@@ -29,6 +29,7 @@ struct Value {
   Value(Array x) : array(std::move(x)) {}
   Array array;
   std::vector<Value> elements;
+  int positions_along = -1;              ///< of an array that is known to hold positions: the dimension that they count
   const NarrowFormat* narrow = nullptr;  ///< of an array whose elements are fewer numbers than those of its dtype: which
 };
 using Values = std::vector<Value>;

@@ -1,12 +1,16 @@
 // Reductions of whole dimensions and of windows, the selection of windows' elements, and functions mapped over elements.
 #include <algorithm>
 
+#include "weft/core/array/indexing.h"
 #include "weft/core/functions/convolution.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/core/functions/shaping.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/movement/scatter.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/ops/reduce/reduce_window.h"
+#include "weft/core/trace/trace.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 #include "weft/frontends/stablehlo/import/importer.h"
 #include "weft/frontends/stablehlo/import/regions.h"
@@ -50,6 +54,40 @@ std::optional<Array> reduced_bits(const Jaxpr& region, const Array& x, const Arr
   return {};
 }
 
+/// The better of two elements, with their positions, as JAX writes it for argmax (GT) and argmin (LT): NaNs first, then the greatest or the
+/// least, and of equal ones that of the least position.
+Arrays better_of(const char* direction, const Array& x, const Array& at, const Array& y, const Array& other, SourceLoc loc) {
+  const Array better = compare_arrays(direction, false, x, y, loc), is_nan = compare_arrays("NE", false, x, x, loc);
+  const Array value = bind_named("or", {better, is_nan}, loc), same = compare_arrays("EQ", false, x, y, loc);
+  const Array before = bind_named("and", {same, compare_arrays("LT", false, at, other, loc)}, loc);
+  const Array position = bind_named("or", {value, before}, loc);
+  return {bind_named("select_n", {value, y, x}, loc), bind_named("select_n", {position, other, at}, loc)};
+}
+bool is_better_of(const Jaxpr& region, const char* direction, const std::vector<Aval>& scalars, SourceLoc loc) {
+  const Jaxpr expected =
+      trace_jaxpr({"jit", scalars, {}}, [&](std::span<const Array> in) { return better_of(direction, in[0], in[1], in[2], in[3], loc); });
+  return region.to_string() == expected.to_string();
+}
+
+/// Elements and their positions reduced to the greatest or least and where it is; nothing for other reductions of two arrays.
+std::optional<Arrays> reduced_to_extremum(const OpCall& c, const Operands& o, const std::vector<int>& axes) {
+  if (o.xs.size() != 2 || axes.size() != 1 || c.value(1).positions_along != axes[0]) return {};
+  const DType t = o.xs[0].dtype(), positions = o.xs[1].dtype();
+  const std::int64_t n = o.xs[0].shape()[axes[0]];
+  if (n == 0 || !(t.is_integer() || t.is_floating()) || !positions.is_integer() || positions.itemsize() < 4 || n > (1 << 30)) return {};
+  const std::vector<Aval> scalars{{{}, t}, {{}, positions}, {{}, t}, {{}, positions}};
+  const Jaxpr region = c.region(0);
+  const bool greatest = is_better_of(region, "GT", scalars, c.loc);
+  if (!greatest && !is_better_of(region, "LT", scalars, c.loc)) return {};
+  const Arg x(o.xs[0], c.loc);
+  const ReduceOptions options{.dtype = positions, .keepdims = true};
+  const Array at = greatest ? argmax(x, axes[0], options) : argmin(x, axes[0], options);
+  const Array value = take_along_axis(x, Arg(at, c.loc), axes[0], {.mode = "promise_in_bounds"});
+  const Array found = squeeze(Arg(value, c.loc), Axis(axes[0])), position = squeeze(Arg(at, c.loc), Axis(axes[0]));
+  const auto start = [&](std::size_t i) { return broadcast_trailing(o.starts[i], found.shape(), c.loc); };
+  return better_of(greatest ? "GT" : "LT", start(0), start(1), found, position, c.loc);
+}
+
 const Import reduce_import("stablehlo.reduce", [](OpCall& c) -> Values {
   const auto [xs, starts] = halves(c);
   const std::vector<int> axes = c.dims("dimensions");
@@ -58,6 +96,7 @@ const Import reduce_import("stablehlo.reduce", [](OpCall& c) -> Values {
       c.fail("dimensions names one that the operands lack, or one twice");
   if (xs.size() == 1 && !axes.empty())
     if (const std::optional<Array> known = reduced_bits(c.region(0), xs[0], starts[0], axes, c.loc)) return {*known};
+  if (const std::optional<Arrays> found = reduced_to_extremum(c, {xs, starts}, axes)) return {found->begin(), found->end()};
   std::vector<int> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   auto combine = [&](const Arrays& a, const Arrays& b) { return combined(c, a, b); };

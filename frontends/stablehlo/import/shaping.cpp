@@ -42,7 +42,9 @@ const Import iota_import("stablehlo.iota", [](OpCall& c) -> Values {
   const ShapeDtypeStruct& t = c.result();
   const std::int64_t d = c.integer("iota_dimension", "dim");
   if (d < 0 || d >= t.shape.size()) c.fail("iota_dimension is not a dimension of the result");
-  return {iota(t.dtype, t.shape, static_cast<int>(d), c.loc)};
+  Value positions = iota(t.dtype, t.shape, static_cast<int>(d), c.loc);
+  positions.positions_along = static_cast<int>(d);
+  return {positions};
 });
 
 const Import broadcast_in_dim_import(
