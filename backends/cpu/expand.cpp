@@ -6,6 +6,7 @@
 #include "weft/backends/common/native_step.h"
 #include "weft/core/array/indexing.h"
 #include "weft/core/ir/primitive.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/ops/contraction/attention_expand.h"
 #include "weft/core/ops/contraction/conv.h"
 #include "weft/core/ops/contraction/conv_expand.h"
@@ -59,6 +60,16 @@ Jaxpr sorted_largest(const TopKLargest::Params& p, const Aval& x, SourceLoc loc)
   });
 }
 
+/// Operations that are done by others; nothing where an equation is not.
+struct CpuExpansionRules {
+  using Function = std::optional<Jaxpr>(const Eqn& e, std::span<const Aval> in);
+};
+const Rule<CpuExpansionRules, TopKLargest> top_k_expansion([](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+  const auto& p = params_as<TopKLargest::Params>(*e.params);
+  if (!is_faster_sorted(p, in[0])) return {};
+  return sorted_largest(p, in[0], e.loc);
+});
+
 const CompositeRule<CpuComposite> attention_rule(kAttention, expand_attention);
 const CompositeRule<CpuComposite> attention_gradient_rule(kAttentionGradient, expand_attention_gradient);
 
@@ -69,10 +80,8 @@ std::optional<Jaxpr> expand_for_cpu(const Eqn& e, std::span<const Aval> in) {
     CpuComposite::Function* const rule = find_composite_rule<CpuComposite>(p->name);
     return rule ? rule(*p, in) : std::nullopt;
   }
-  if (e.op == &primitive_of<TopKLargest>) {
-    const auto& p = params_as<TopKLargest::Params>(*e.params);
-    if (is_faster_sorted(p, in[0])) return sorted_largest(p, in[0], e.loc);
-  }
+  if (CpuExpansionRules::Function* const rule = find_rule<CpuExpansionRules>(*e.op))
+    if (std::optional<Jaxpr> expanded = rule(e, in)) return expanded;
   if (e.op->kind == Kind::convolution && !is_for_library(e, in)) return expand_convolution(e, in, kMostWindowBytes);
   return {};
 }

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "weft/core/array/indexing.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/elementwise/bitcast.h"
 #include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/movement/ranges.h"
 #include "weft/core/ops/movement/sort.h"
 #include "weft/core/trace/trace.h"
 
@@ -25,6 +27,29 @@ struct Part {
   std::int64_t length = 0, count = 0;
   bool first = true;
 };
+
+/// The parameters of an operation that sorts lines.
+struct SortedLines {
+  using Function = const Sort::Params&(const Eqn& e);
+};
+/// The dimensions that an operation reverses.
+struct ReversedDims {
+  using Function = const std::vector<int>&(const Eqn& e);
+};
+/// The parameters of an operation that reads a range of each dimension.
+struct ReadRanges {
+  using Function = const SliceParams&(const Eqn& e);
+};
+const Rule<SortedLines, Sort> sort_lines([](const Eqn& e) -> const Sort::Params& { return params_as<Sort::Params>(*e.params); });
+const RuleOf<ReversedDims> reversed_dims(reverse_primitive(), [](const Eqn& e) -> const std::vector<int>& {
+  return params_as<RevParams>(*e.params).dimensions;
+});
+const RuleOf<ReadRanges> slice_ranges(slice_primitive(),
+                                      [](const Eqn& e) -> const SliceParams& { return params_as<SliceParams>(*e.params); });
+
+Array bound(std::string_view name, std::initializer_list<Array> in, SourceLoc loc) {
+  return bind_primitive(*find_primitive(name), make_params(NoParams()), std::span(in.begin(), in.size()), loc)[0];
+}
 
 class PartialSorts {
  public:
@@ -48,7 +73,7 @@ class PartialSorts {
 
   /// The results of an equation whose operands may be parts of what they were.
   std::vector<Array> apply(const Eqn& e, std::span<const Array> in) const {
-    if (e.op->name == Sort::name)
+    if (find_rule<SortedLines>(*e.op))
       if (const auto found = parts_.find(e.outputs[0]); found != parts_.end())
         return chosen(params_as<Sort::Params>(*e.params), found->second, in, e.loc);
     const auto from = e.inputs.empty() || e.inputs[0].is_literal() ? parts_.end() : parts_.find(e.inputs[0].var());
@@ -60,11 +85,12 @@ class PartialSorts {
   }
 
  private:
-  static bool is_reverse(const Eqn& e) { return e.op->name == "rev"; }
+  static bool is_reverse(const Eqn& e) { return find_rule<ReversedDims>(*e.op) != nullptr; }
 
   bool is_candidate(const Eqn& e) const {
-    if (e.op->name != Sort::name) return false;
-    const auto& p = params_as<Sort::Params>(*e.params);
+    SortedLines::Function* const rule = find_rule<SortedLines>(*e.op);
+    if (!rule) return false;
+    const auto& p = rule(e);
     const Aval& key = d_.aval(e.inputs[0]);
     const std::int64_t n = key.shape[p.dimension];
     if (p.num_keys != 1 || n < kShortest || n >= std::numeric_limits<std::int32_t>::max()) return false;
@@ -78,8 +104,8 @@ class PartialSorts {
     const auto found = readers_.find(v);
     if (found == readers_.end()) return true;
     return std::all_of(found->second.begin(), found->second.end(), [&](const Eqn* e) {
-      if (e->op->name == "slice") {
-        const auto& p = params_as<SliceParams>(*e->params);
+      if (ReadRanges::Function* const rule = find_rule<ReadRanges>(*e->op)) {
+        const SliceParams& p = rule(*e);
         std::int64_t begin = p.start_indices[static_cast<std::size_t>(axis)], end = p.limit_indices[static_cast<std::size_t>(axis)];
         if (reversed) begin = std::exchange(end, length - begin), begin = length - begin;
         range.first = std::min(range.first, begin), range.second = std::max(range.second, end);
@@ -105,7 +131,8 @@ class PartialSorts {
     if (part.count > n / kShare) return;
     if (e.outputs.size() == 1 && n <= kLongestAlone && (n < kShortestAlone || part.count > n / kShareAlone)) return;
     const Aval key = d_.aval(e.inputs[0]);
-    const Eqn top{&primitive_of<TopKLargest>, make_params(TopKLargest::Params{axis, part.count}), {e.inputs[0]}, {}, e.loc};
+    const Primitive& top_k = primitive_of<TopKLargest>;
+    const Eqn top{&top_k, make_params(TopKLargest::Params{axis, part.count}), {e.inputs[0]}, {}, e.loc};
     if (expansion(top, std::span(&key, 1))) return;
     for (const Var v : e.outputs) mark(v, axis, part);
   }
@@ -127,8 +154,7 @@ class PartialSorts {
     Array at = bind_all<TopKLargest>({p.dimension, part.count}, std::span(&key, 1), loc)[1];
     if (!part.first) {
       const Array last = make_literal(Number(static_cast<long long>(part.length - 1)), int32);
-      const Array operands[] = {last, reverse(at, {p.dimension}, loc)};
-      at = bind_primitive(*find_primitive("sub"), make_params(NoParams()), operands, loc)[0];
+      at = bound("sub", {last, reverse(at, {p.dimension}, loc)}, loc);
     }
     std::vector<Array> out;
     for (const Array& x : in) out.push_back(take_along_axis(Arg(x, loc), Arg(at, loc), p.dimension, {.mode = "promise_in_bounds"}));
@@ -145,9 +171,7 @@ class PartialSorts {
 
 // Integers in the order of a sort, turned round, so that top_k of them is what comes first in that.
 Array codes_of_largest(const Array& x, SourceLoc loc) {
-  const auto bind = [&](std::string_view name, std::initializer_list<Array> in) {
-    return bind_primitive(*find_primitive(name), make_params(NoParams()), std::span(in.begin(), in.size()), loc)[0];
-  };
+  const auto bind = [&](std::string_view name, std::initializer_list<Array> in) { return bound(name, in, loc); };
   if (x.dtype().is_integer()) return bind("not", {x});
   const int bits = 8 * x.dtype().itemsize();
   const DType as = bits == 16 ? int16 : bits == 32 ? int32 : int64;
@@ -163,7 +187,7 @@ Array codes_of_largest(const Array& x, SourceLoc loc) {
 
 Jaxpr with_partial_sorts(const Jaxpr& j, Expansion expansion) {
   const JaxprData& d = j.data();
-  if (!expansion || std::none_of(d.eqns.begin(), d.eqns.end(), [](const Eqn& e) { return e.op->name == Sort::name; })) return j;
+  if (!expansion || std::none_of(d.eqns.begin(), d.eqns.end(), [](const Eqn& e) { return find_rule<SortedLines>(*e.op); })) return j;
   const PartialSorts partial(d, expansion);
   if (partial.empty()) return j;
   const auto avals = d.input_avals();

@@ -1,4 +1,5 @@
 #include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/movement/ranges.h"
 
 #include <fmt/format.h>
 
@@ -481,5 +482,8 @@ PrimitiveList movement_primitives() {
       &primitive_of<Slice>,          &primitive_of<Rev>,     &primitive_of<Tile>};
   return list;
 }
+
+const Primitive& slice_primitive() { return primitive_of<Slice>; }
+const Primitive& reverse_primitive() { return primitive_of<Rev>; }
 
 }  // namespace weft::detail
