@@ -89,7 +89,11 @@ class PaddingConfig {
 /// Pads x by one of NumPy's modes. Throws Error for an unknown mode, ShapeError if a mode needs an element of an empty
 /// axis.
 Array pad(Arg x, PadWidth width, PadOptions options);
-inline Array pad(Arg x, PadWidth width, const char* mode) { return pad(std::move(x), std::move(width), PadOptions{.mode = mode}); }
+// Of no other type, as 0 would be a null pointer: `pad(x, 2, 0)` pads with zeros.
+template <std::same_as<const char*> Mode>
+Array pad(Arg x, PadWidth width, Mode mode) {
+  return pad(std::move(x), std::move(width), PadOptions{.mode = mode});
+}
 /// A matrix with the elements of the flattened x on its k-th diagonal.
 Array diagflat(Arg x, Int k = 0);
 /// Pads x with `value` before, after and between the elements: three numbers for each axis; the first two may be negative, to crop

@@ -204,3 +204,9 @@ TEST_CASE("map_coordinates takes the positions in one array, and the order where
   CHECK_THROWS_WITH_AS(map_coordinates(x, ones({3, 2}), 1), doctest::Contains("3 arrays of positions for f32[2,3]"), ShapeError);
   CHECK_THROWS_WITH_AS(map_coordinates(x, array(1.f), 1), doctest::Contains("map_coordinates"), ShapeError);
 }
+
+TEST_CASE("a 0 behind the width of pad is what it pads with, not a mode") {
+  const Array x = arange(3.f);
+  CHECK(close(pad(x, 2, 0), array({0.f, 0.f, 0.f, 1.f, 2.f, 0.f, 0.f})));
+  CHECK(close(pad(x, 2, "edge"), array({0.f, 0.f, 0.f, 1.f, 2.f, 2.f, 2.f})));
+}
