@@ -60,7 +60,7 @@ Jaxpr sorted_largest(const TopKLargest::Params& p, const Aval& x, SourceLoc loc)
   });
 }
 
-/// Operations that are done by others; nothing where an equation is not.
+/// The program that replaces an equation; nothing where the equation stays.
 struct CpuExpansionRules {
   using Function = std::optional<Jaxpr>(const Eqn& e, std::span<const Aval> in);
 };
@@ -69,6 +69,12 @@ const Rule<CpuExpansionRules, TopKLargest> top_k_expansion([](const Eqn& e, std:
   if (!is_faster_sorted(p, in[0])) return {};
   return sorted_largest(p, in[0], e.loc);
 });
+
+const RuleOf<CpuExpansionRules> convolution_expansion(convolution_primitive(),
+                                                      [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+                                                        if (is_for_library(e, in)) return {};
+                                                        return expand_convolution(e, in, kMostWindowBytes);
+                                                      });
 
 const CompositeRule<CpuComposite> attention_rule(kAttention, expand_attention);
 const CompositeRule<CpuComposite> attention_gradient_rule(kAttentionGradient, expand_attention_gradient);
@@ -80,10 +86,8 @@ std::optional<Jaxpr> expand_for_cpu(const Eqn& e, std::span<const Aval> in) {
     CpuComposite::Function* const rule = find_composite_rule<CpuComposite>(p->name);
     return rule ? rule(*p, in) : std::nullopt;
   }
-  if (CpuExpansionRules::Function* const rule = find_rule<CpuExpansionRules>(*e.op))
-    if (std::optional<Jaxpr> expanded = rule(e, in)) return expanded;
-  if (e.op->kind == Kind::convolution && !is_for_library(e, in)) return expand_convolution(e, in, kMostWindowBytes);
-  return {};
+  CpuExpansionRules::Function* const rule = find_rule<CpuExpansionRules>(*e.op);
+  return rule ? rule(e, in) : std::nullopt;
 }
 
 }  // namespace weft::detail

@@ -7,6 +7,7 @@
 
 #include "weft/core/base/environment.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/contraction/conv.h"
 #include "weft/core/ops/contraction/conv_expand.h"
 #include "weft/core/ops/contraction/dot.h"
 #include "weft/core/trace/trace.h"
@@ -39,6 +40,9 @@ const Rule<GpuExpansionRules, ScatterSub> scatter_sub_expansion([](const Eqn& e,
     return {bind_one<ScatterAdd>(params_as<ScatterParams>(*e.params), {xs[0], xs[1], -xs[2]}, {})};
   });
 });
+const RuleOf<GpuExpansionRules> convolution_expansion(convolution_primitive(), [](const Eqn& e, std::span<const Aval> in) {
+  return expand_convolution(e, in, most_window_bytes());
+});
 const RuleOf<GpuExpansionRules> dot_expansion(dot_general_primitive(), &expand_unaligned_matmul);
 const RuleOf<GpuExpansionRules> fft_expansion(fft_primitive(), [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
   const auto& p = params_as<FftParams>(*e.params);
@@ -62,7 +66,6 @@ Jaxpr expansion_of(const Eqn& e, std::span<const Aval> in, FunctionRef<std::vect
 
 std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in) {
   if (std::any_of(in.begin(), in.end(), is_empty)) return {};
-  if (e.op->kind == Kind::convolution) return expand_convolution(e, in, most_window_bytes());
   GpuExpansionRules::Function* const rule = find_rule<GpuExpansionRules>(*e.op);
   return rule ? rule(e, in) : std::nullopt;
 }

@@ -41,7 +41,7 @@ struct Evaluated {
 Point choose(const Array& condition, const Point& a, const Point& b) {
   return {where(condition, a.step, b.step), where(condition, a.value, b.value), where(condition, a.derivative, b.derivative)};
 }
-/// Where the cubic polynomial with the values and derivatives of two points is least; their middle if that is no number or near an end.
+/// The minimizer of the cubic that interpolates the values and derivatives of two points; the midpoint if it is NaN or near an end.
 Array between(const Point& a, const Point& b) {
   const Array width = b.step - a.step, d1 = a.derivative + b.derivative - 3 * (b.value - a.value) / width;
   const Array d2 = sign(width) * sqrt(maximum(d1 * d1 - a.derivative * b.derivative, 0));

@@ -27,9 +27,10 @@ std::vector<T> chosen(std::span<const T> all, const Mask& which, bool wanted) {
 
 Mask dependent(const Eqn& e, const Mask& in);
 
-bool may_be_mixed(const Primitive& op) {
-  return op.kind == Kind::call || op.kind == Kind::control || (op.kind == Kind::spmd && find_rule<DependenceTransform>(op));
-}
+/// A function with a reverse rule can't be transposed, whatever its body is.
+bool is_inlined(const Primitive& op) { return op.body && !call_traits(op).has_own_transpose; }
+/// All results of other operations depend on each operand.
+bool may_be_mixed(const Primitive& op) { return is_inlined(op) || find_rule<DependenceTransform>(op); }
 
 /// For every variable of the program, whether it depends on a linear input.
 VarMap<bool> dependent_vars(const Jaxpr& j, const Mask& in) {
@@ -54,9 +55,6 @@ Mask dependent_results(const Jaxpr& j, const Mask& in) {
   for (Atom a : j.data().outputs) out.push_back(of[a]);
   return out;
 }
-
-/// A function with a reverse rule can't be transposed, whatever its body is.
-bool is_inlined(const Primitive& op) { return op.body && !call_traits(op).has_own_transpose; }
 
 struct ScanMasks {
   Mask in, out;  ///< of the body: consts, carry and xs; carry and ys
@@ -284,10 +282,10 @@ struct Separator {
   }
 };
 
-const RuleOf<DependenceTransform> shard_map_dependence(*shard_map_primitives()[0], [](const ParamsBase& p, const Mask& in, std::size_t) {
+const RuleOf<DependenceTransform> shard_map_dependence(shard_map_primitive(), [](const ParamsBase& p, const Mask& in, std::size_t) {
   return dependent_results(params_as<ShardMapParams>(p).jaxpr, in);
 });
-const RuleOf<SeparateTransform> separate_shard_map(*shard_map_primitives()[0], Separator::shard_map);
+const RuleOf<SeparateTransform> separate_shard_map(shard_map_primitive(), Separator::shard_map);
 const DependenceRule<Scan> scan_dependence([](const ParamsBase& p, const Mask& in, std::size_t) {
   return masks_of(params_as<Scan::Params>(p), in).out;
 });

@@ -169,7 +169,7 @@ class PartialSorts {
 
 }  // namespace
 
-// Integers in the order of a sort, turned round, so that top_k of them is what comes first in that.
+// The complement of integers that order as the sort does: the largest of these are the first of a sort.
 Array codes_of_largest(const Array& x, SourceLoc loc) {
   const auto bind = [&](std::string_view name, std::initializer_list<Array> in) { return bound(name, in, loc); };
   if (x.dtype().is_integer()) return bind("not", {x});

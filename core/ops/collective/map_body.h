@@ -1,4 +1,4 @@
-// Bodies of maps over a mesh, rewritten by transforms.
+// shard_map and its body, for rules of transforms.
 #pragma once
 #include <functional>
 
@@ -6,6 +6,7 @@
 
 namespace weft::detail {
 
+const Primitive& shard_map_primitive();
 /// What f makes of the map's body, called with the map's axes in scope.
 Jaxpr rewritten_body(const ShardMapParams& params, const std::function<Jaxpr()>& f);
 

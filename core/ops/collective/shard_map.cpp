@@ -345,6 +345,7 @@ std::vector<std::string> ShardMapParams::undivided_axes(const PartitionSpec& spe
 }
 
 PrimitiveList shard_map_primitives() { return kPrimitives; }
+const Primitive& shard_map_primitive() { return primitive_of<ShardMap>; }
 const ShardMapParams* device_map(const Eqn& e) {
   DeviceMapTransform::Function* const rule = e.op->kind == Kind::spmd ? find_rule<DeviceMapTransform>(*e.op) : nullptr;
   return rule ? &rule(*e.params) : nullptr;
