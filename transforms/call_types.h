@@ -52,12 +52,37 @@ template <class F, std::size_t... I, class... A>
 struct CallImpl<F, std::index_sequence<I...>, A...> {
   static constexpr unsigned mask = find_mask<typename Innermost<F>::type, 0, A...>();
   static constexpr int wanted = parameter_count<typename Innermost<F>::type>;
+  // Two mistakes of loops that have a sentence of their own.
+  template <bool Wrong>
+  static constexpr bool asks_array_of_none_if() {
+    if constexpr (Wrong)
+      return (std::is_same_v<traced_t<A>, None> || ...) &&
+             TakesAll<typename Innermost<F>::type, std::conditional_t<std::is_same_v<traced_t<A>, None>, Array, traced_t<A>>...>;
+    else
+      return false;
+  }
+  template <bool Wrong>
+  static constexpr bool asks_number_of_array_if() {
+    if constexpr (Wrong)
+      return ((I == 0 && std::is_same_v<value_t<A>, Array>) || ...) &&
+             TakesAll<typename Innermost<F>::type, std::conditional_t<I == 0, int, traced_t<A>>...>;
+    else
+      return false;
+  }
+  static constexpr bool asks_array_of_none = asks_array_of_none_if<mask == ~0u>();
+  static constexpr bool asks_number_of_array = asks_number_of_array_if<mask == ~0u && !asks_array_of_none>();
   static constexpr bool other_number = mask == ~0u && wanted >= 0 && wanted != static_cast<int>(sizeof...(A));
   static_assert(!std::is_member_pointer_v<F>,
                 "weft: a member function is passed in a lambda: [](const Model& m, Array x) { return m.apply(x); }");
   static_assert(!other_number || std::is_member_pointer_v<F>,
                 "weft: the function is called with another number of arguments than it has parameters");
-  static_assert(mask != ~0u || other_number,
+  static_assert(!asks_array_of_none,
+                "weft: there are no xs: the function gets weft::None for a slice of them; declare that parameter as None, as in "
+                "[](const Carry& c, None)");
+  static_assert(!asks_number_of_array,
+                "weft: the first argument arrives as weft::Array (the counter of a loop, too): declare the parameter as Array; a traced "
+                "value is no C++ number");
+  static_assert(mask != ~0u || other_number || asks_array_of_none || asks_number_of_array,
                 "weft: the function can't be called with these arguments: numbers arrive as weft::Array, or as they are "
                 "where the parameter is declared int, double, bool, ...; in loops the counter and all numbers of the carry are "
                 "weft::Array, and of xs = none the function gets weft::None; parameters are values or const references");

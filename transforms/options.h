@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "weft/core/trees/prefix.h"
@@ -18,20 +19,29 @@ struct VmapOptions {
   std::string spmd_axis_name = {};    ///< the mesh axis over which a shard_map inside shards the mapped axis
 };
 namespace detail {
-/// A field that JAX's function has and weft's doesn't need, for the sentence that says what to write instead.
+// Fields that JAX's functions have and weft's don't, for the sentence that says what to write instead. It stands in a default argument, so
+// that the compiler says it at the call, before what follows from it.
+struct NoArgnums;
+template <class... T>
+inline constexpr bool kNoArgnums = [] {
+  static_assert((std::is_same_v<T, NoArgnums> && ...), "weft: the numbers of arguments are template arguments: grad<1>(f), grad<0, 2>(f)");
+  return true;
+}();
 struct NoArgnums {
   constexpr NoArgnums() = default;
-  template <class... T>
-  NoArgnums(T...) {
-    static_assert(sizeof...(T) == 0, "weft: the numbers of arguments are template arguments: grad<1>(f), grad<0, 2>(f)");
-  }
+  template <class... T, bool = kNoArgnums<T...>>
+  NoArgnums(T...) {}
 };
+struct NoHasAux;
+template <class T>
+inline constexpr bool kNoHasAux = [] {
+  static_assert(std::is_same_v<T, NoHasAux>, "weft: has_aux is an argument of its own: grad(f, has_aux), value_and_grad(f, has_aux)");
+  return true;
+}();
 struct NoHasAux {
   constexpr NoHasAux() = default;
-  template <class T>
-  NoHasAux(T) {
-    static_assert(!sizeof(T), "weft: has_aux is an argument of its own: grad(f, has_aux), value_and_grad(f, has_aux)");
-  }
+  template <class T, bool = kNoHasAux<T>>
+  NoHasAux(T) {}
 };
 }  // namespace detail
 /// Options of grad and value_and_grad (jax.grad).

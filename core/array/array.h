@@ -58,7 +58,7 @@ class Array {
   /// Empty: holds nothing until it is assigned to.
   Array() = default;
   /// A number: a weakly typed scalar.
-  template <Scalar T>
+  template <ScalarType T>
   Array(T value, SourceLoc = SourceLoc::here()) : impl_(detail::make_scalar(detail::Number(value))) {}
   /// Abstract: only its shape and dtype can be read.
   Array(const ShapeDtypeStruct& aval);
@@ -72,13 +72,15 @@ class Array {
   /// Whether it holds nothing (was default-constructed).
   bool is_empty_handle() const { return !impl_; }
   const Shape& shape() const { return aval().shape; }
+  /// The size of one axis; a negative one counts from the end.
+  std::int64_t shape(AxisNumber axis, SourceLoc loc = SourceLoc::here()) const;
   /// The shape over all devices and processes; shape() of an array that no process holds in part.
   const Shape& global_shape() const { return aval().shape; }
   DType dtype() const { return aval().dtype; }
   int ndim() const { return aval().ndim(); }
   std::int64_t size() const { return aval().size(); }
   /// The one element, converted, without a type to double. Throws ShapeError if there are more, ConcretizationError if it is traced.
-  template <Scalar T = double>
+  template <ScalarType T = double>
   T item(SourceLoc loc = SourceLoc::here()) const {
     check_one_element(loc);
     T value{};
@@ -86,7 +88,7 @@ class Array {
     return value;
   }
   /// All elements in row-major order, converted.
-  template <Scalar T>
+  template <ScalarType T>
   std::vector<T> to_vector(SourceLoc loc = SourceLoc::here()) const {
     const std::size_t n = static_cast<std::size_t>(size());
     if constexpr (std::is_same_v<T, bool>) {
@@ -100,7 +102,7 @@ class Array {
     }
   }
   /// The elements in place, in row-major order, without a copy; valid while an Array holds them. Throws DTypeError for another dtype.
-  template <Scalar T>
+  template <ScalarType T>
   std::span<const T> data(SourceLoc loc = SourceLoc::here()) const {
     return {static_cast<const T*>(detail::host_elements(*this, detail::storage_dtype<T>(), loc)), static_cast<std::size_t>(size())};
   }
@@ -109,7 +111,7 @@ class Array {
   /// scan, ... it throws ConcretizationError.
   explicit operator bool() const;
   /// The one element, converted, as item: `double(x)`.
-  template <Scalar T>
+  template <ScalarType T>
   explicit operator T() const {
     return item<T>();
   }
@@ -209,11 +211,17 @@ class Array {
   detail::Ref<detail::ArrayImpl> impl_;
 };
 
+/// The same as x.to_vector<T>().
+template <ScalarType T>
+std::vector<T> to_vector(const Array& x, SourceLoc loc = SourceLoc::here()) {
+  return x.to_vector<T>(loc);
+}
+
 /// An operand: an Array, a number or a list of integers, and the line on which it was passed.
 class Arg {
  public:
   Arg(const Array& x, SourceLoc loc = SourceLoc::here()) : array_(x), loc_(loc) {}
-  template <Scalar T>
+  template <ScalarType T>
   Arg(T x, SourceLoc loc = SourceLoc::here()) : array_(x, loc), loc_(loc) {}
   // Not of an initializer_list: g++ makes one of `{.name = 1}`, and would take options for operands.
   /// A list of two or more integers: `take(x, {0, 2}, 0)`. (Lists of floating numbers have no dtype of their own: array({...}, float64).)
@@ -246,10 +254,10 @@ class Args {
 };
 
 /// Text that begins a call with a pack of operands, and the line it was passed on.
-class Text {
+class TextArg {
  public:
-  Text(const char* s, SourceLoc loc = SourceLoc::here()) : text_(s), loc_(loc) {}
-  Text(const std::string& s, SourceLoc loc = SourceLoc::here()) : text_(s), loc_(loc) {}
+  TextArg(const char* s, SourceLoc loc = SourceLoc::here()) : text_(s), loc_(loc) {}
+  TextArg(const std::string& s, SourceLoc loc = SourceLoc::here()) : text_(s), loc_(loc) {}
   const std::string& str() const { return text_; }
   SourceLoc where() const { return loc_; }
 

@@ -47,7 +47,7 @@ constexpr int nesting_of() {
     return rank_of<R>();
   else if constexpr (requires(const R& r) { std::data(r), std::size(r); }) {
     using Row = std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>;
-    if constexpr (!std::is_same_v<Row, R> && !std::is_same_v<Row, Array> && !Scalar<Row> &&
+    if constexpr (!std::is_same_v<Row, R> && !std::is_same_v<Row, Array> && !ScalarType<Row> &&
                   requires(const Row& r) { std::data(r), std::size(r); })
       return nesting_of<Row>() == 0 ? 0 : nesting_of<Row>() + 1;
   }

@@ -14,7 +14,7 @@ namespace weft {
 /// A nested literal of any depth: `{{1, 2}, {3, 4}}`. Its leaves are numbers or arrays.
 class Literal {
  public:
-  template <Scalar T>
+  template <ScalarType T>
   Literal(T v) : kind_(Kind::number), number_(v) {}
   Literal(const Array& x) : kind_(Kind::array), array_(x) {}
   Literal(std::initializer_list<Literal> rows) : kind_(Kind::rows), rows_(rows) {}
@@ -36,7 +36,7 @@ template <class R>
 concept NumberRange = !detail::HasAxes<R> && requires(const R& r) {
   std::data(r);
   std::size(r);
-} && Scalar<std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>>;
+} && ScalarType<std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>>;
 
 namespace detail {
 Array array_of_elements(const void* elements, DType dtype, std::int64_t count, const Shape& shape, std::optional<DType> as, SourceLoc loc);

@@ -35,12 +35,12 @@ concept ComplexLike = requires(const T& z) {
 } && std::is_floating_point_v<typename T::value_type>;
 /// A C++ number that is a weakly typed array scalar. Characters are not numbers.
 template <class T>
-concept Scalar = (std::is_arithmetic_v<T> && !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t>) || ComplexLike<T>;
+concept ScalarType = (std::is_arithmetic_v<T> && !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t>) || ComplexLike<T>;
 
 namespace detail {
 
 /// The dtype whose elements are stored as T.
-template <Scalar T>
+template <ScalarType T>
 constexpr DType storage_dtype() {
   if constexpr (std::is_same_v<T, bool>)
     return bool_;
@@ -69,7 +69,7 @@ struct Number {
   long long integer = 0;  ///< the value of a boolean or an integer; the bits of an unsigned one
   double real = 0, imag = 0;
   Number() = default;
-  template <Scalar T>
+  template <ScalarType T>
   constexpr Number(T v) {
     if constexpr (ComplexLike<T>) {
       kind = Kind::complex, real = widened(v.real()), imag = widened(v.imag());

@@ -18,7 +18,7 @@ concept HasRowsAndColumns = requires(const M& m) {
 /// A matrix whose element (i, j) is at data()[i * rowStride() + j * colStride()], or so that inner and outer strides tell (Eigen's
 /// matrices, vectors, Map, Ref, Block and transposes).
 template <class M>
-concept StridedMatrix = HasRowsAndColumns<M> && requires(const M& m) { requires Scalar<std::remove_cvref_t<decltype(*m.data())>>; } &&
+concept StridedMatrix = HasRowsAndColumns<M> && requires(const M& m) { requires ScalarType<std::remove_cvref_t<decltype(*m.data())>>; } &&
                         (
                             requires(const M& m) {
                               static_cast<std::int64_t>(m.rowStride());
@@ -35,7 +35,7 @@ concept StridedView =
     requires(const M& m) {
       static_cast<std::size_t>(M::rank());
       static_cast<std::int64_t>(m.extent(0));
-      requires Scalar<std::remove_cvref_t<decltype(*m.data_handle())>>;
+      requires ScalarType<std::remove_cvref_t<decltype(*m.data_handle())>>;
     } && (M::rank() == 0 || requires(const M& m) { static_cast<std::int64_t>(m.stride(0)); }) &&
     (!requires { typename M::reference; } || std::is_lvalue_reference_v<typename M::reference>);
 /// Elements without gaps, in rows or in columns as the type says, of any rank (Eigen's Tensor and TensorMap).
@@ -44,7 +44,7 @@ concept DenseTensor = requires(const M& m) {
   static_cast<int>(M::NumDimensions);
   static_cast<int>(M::Layout);
   static_cast<std::int64_t>(m.dimension(0));
-  requires Scalar<std::remove_cvref_t<decltype(*m.data())>>;
+  requires ScalarType<std::remove_cvref_t<decltype(*m.data())>>;
 };
 template <class M>
 concept StridedSource = StridedMatrix<M> || StridedView<M> || DenseTensor<M>;
@@ -52,7 +52,7 @@ concept StridedSource = StridedMatrix<M> || StridedView<M> || DenseTensor<M>;
 template <class M>
 concept SparseMatrix = HasRowsAndColumns<M> && !StridedMatrix<M> && requires(const M& m) {
   typename M::InnerIterator;
-  requires Scalar<typename M::Scalar>;
+  requires ScalarType<typename M::Scalar>;
   m.outerSize();
 };
 /// A type with more axes than the flat range of its elements shows.

@@ -26,14 +26,14 @@ Array tensordot(Arg a, Arg b, std::array<std::vector<int>, 2> axes);
 Array tensordot(Arg a, Arg b, std::initializer_list<std::initializer_list<int>> axes);
 
 namespace detail {
-Array einsum_of(const Text& equation, const std::vector<Arg>& operands);
+Array einsum_of(const TextArg& equation, const std::vector<Arg>& operands);
 }
 /// Einstein's summation, as NumPy's: `einsum("bij,bjk->bik", x, y)`. A letter names a dimension; letters that the result hasn't got are
 /// summed over. Without `->` the result has the letters that stand once, in alphabetical order. `...` stands for any number of dimensions,
 /// which broadcast. A letter twice in one operand takes the diagonal. Several operands are multiplied pairwise, in a cheap order. Sizes
 /// that contradict each other are a ShapeError.
 template <class... A>
-Array einsum(Text equation, const A&... operands) {
+Array einsum(TextArg equation, const A&... operands) {
   return detail::einsum_of(equation, {Arg(operands, equation.where())...});
 }
 

@@ -30,7 +30,7 @@ std::string name_of(int label) {
 
 class Einsum {
  public:
-  Einsum(const Text& equation, const std::vector<Arg>& operands)
+  Einsum(const TextArg& equation, const std::vector<Arg>& operands)
       : text_(equation.str()), operands_(operands), loc_(effective_loc(equation.where())) {
     read();
   }
@@ -297,7 +297,7 @@ class Einsum {
 
 }  // namespace
 
-Array einsum_of(const Text& equation, const std::vector<Arg>& operands) {
+Array einsum_of(const TextArg& equation, const std::vector<Arg>& operands) {
   LocScope scope(equation.where());
   return Einsum(equation, operands).run();
 }

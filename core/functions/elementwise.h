@@ -169,7 +169,7 @@ class OptionalArg {
  public:
   OptionalArg(None) {}
   OptionalArg(const Array& x, SourceLoc loc = SourceLoc::here()) : array_(x), loc_(loc) {}
-  template <Scalar T>
+  template <ScalarType T>
   OptionalArg(T x, SourceLoc loc = SourceLoc::here()) : array_(x, loc), loc_(loc) {}
   bool has_value() const { return !array_.is_empty_handle(); }
   Arg arg() const { return Arg(array_, loc_); }

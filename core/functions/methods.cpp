@@ -6,6 +6,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
+#include "weft/core/ops/common.h"
 
 namespace weft {
 
@@ -35,6 +36,9 @@ Array Array::real(SourceLoc loc) const { return weft::real(Arg(*this, loc)); }
 Array Array::imag(SourceLoc loc) const { return weft::imag(Arg(*this, loc)); }
 Array Array::conj(SourceLoc loc) const { return weft::conj(Arg(*this, loc)); }
 Array Array::astype(DType dtype, SourceLoc loc) const { return weft::astype(Arg(*this, loc), dtype); }
+std::int64_t Array::shape(AxisNumber axis, SourceLoc loc) const {
+  return shape()[detail::normalize_axis(axis, ndim(), "shape", aval(), loc)];
+}
 Array Array::reshape(Shape shape, SourceLoc loc) const { return weft::reshape(Arg(*this, loc), std::move(shape)); }
 Array Array::transpose(Axis permutation, SourceLoc loc) const { return weft::transpose(Arg(*this, loc), std::move(permutation)); }
 Array Array::swapaxes(AxisNumber a, AxisNumber b, SourceLoc loc) const { return weft::swapaxes(Arg(*this, loc), a, b); }

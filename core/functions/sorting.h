@@ -51,5 +51,16 @@ struct BincountOptions {
 /// How often each of 0, 1, ... occurs in x, of integers and one dimension; negative numbers count as 0.
 Array bincount(Arg x, BincountOptions options);
 inline Array bincount(Arg x) { return bincount(std::move(x), {}); }
+/// The same of a length: `bincount(x, 10)`.
+template <detail::WholeNumber N>
+Array bincount(Arg x, N length) {
+  return bincount(std::move(x), BincountOptions{.length = length});
+}
+/// The same with weights in their place of JAX's function.
+template <std::same_as<Array> A>
+Array bincount(Arg x, const A& weights, BincountOptions options = {}) {
+  options.weights = weights;
+  return bincount(std::move(x), std::move(options));
+}
 
 }  // namespace weft

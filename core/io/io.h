@@ -60,6 +60,11 @@ void save(const std::string&, const T&) {
   static_assert(!sizeof(T), "weft: save writes one array; save_npz(path, tree) and save_checkpoint(folder, tree) write a tree");
 }
 
+template <class T>
+T load(const std::string&) {
+  static_assert(!sizeof(T), "weft: load reads one array; load_npz(path, like) reads a tree with the structure of `like`");
+}
+
 namespace detail {
 /// The arrays of a tree by their paths: `layers[0].w`; a tree that is one array has the name `arr_0`.
 NamedArrays named_leaves(const std::vector<std::string>& paths, std::span<const Array> leaves);

@@ -201,7 +201,7 @@ traced_t<T> to_traced(const T& t) {
     return t;
   else if constexpr (std::is_same_v<traced_t<T>, value_t<T>>)
     return as_copy(t);
-  else if constexpr (Scalar<T> || std::is_same_v<T, ShapeDtypeStruct>)
+  else if constexpr (ScalarType<T> || std::is_same_v<T, ShapeDtypeStruct>)
     return t;
   else
     return map_elements<traced_t<T>>(t, [](const auto& e) { return to_traced(e); });

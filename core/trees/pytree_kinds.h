@@ -120,7 +120,7 @@ constexpr TreeKind find_kind() {
                                                           : TreeKind::address;
   else if constexpr (!requires { sizeof(T); })
     return TreeKind::incomplete;
-  else if constexpr (!(std::is_class_v<T> || std::is_union_v<T>) || Scalar<T> || std::is_empty_v<T>)
+  else if constexpr (!(std::is_class_v<T> || std::is_union_v<T>) || ScalarType<T> || std::is_empty_v<T>)
     return TreeKind::fixed;
   else if constexpr (MarkedStatic<T>)
     return TreeKind::fixed;

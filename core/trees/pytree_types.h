@@ -59,7 +59,7 @@ template <class T>
 struct TracedType<T&&> : TracedType<std::remove_const_t<T>> {};
 template <class T>
 using traced_element_t = typename TracedType<T>::type;
-template <Scalar T>
+template <ScalarType T>
 struct TracedType<T> {
   using type = Array;
 };

@@ -68,7 +68,7 @@ Array from_memory(const void* data, Shape shape, DType dtype, Release release, M
                                   loc);
 }
 /// The same for a span in row-major order; a vector if no shape is given. Throws ShapeError if the shape has another number of elements.
-template <Scalar T, class Release>
+template <ScalarType T, class Release>
   requires requires(Release& r) { r(); }
 Array from_memory(std::span<const T> values, Release release, std::optional<Shape> shape = {}, SourceLoc loc = SourceLoc::here()) {
   const Shape flat(values.size());

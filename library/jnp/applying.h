@@ -58,7 +58,7 @@ Array apply_over_axes(F f, Arg x, Axis axes) {
 /// A function of arrays, or a value, for piecewise.
 class PiecewiseFunction {
  public:
-  template <Scalar T>
+  template <ScalarType T>
   PiecewiseFunction(T value) : function_([value](const Array&) { return Array(value); }) {}
   PiecewiseFunction(const Array& value) : function_([value](const Array&) { return value; }) {}
   template <class F>

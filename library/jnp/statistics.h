@@ -99,7 +99,7 @@ Array digitize(Arg x, Arg bins, DigitizeOptions options = {});
 class HistogramRange {
  public:
   HistogramRange(None) {}
-  template <Scalar A, Scalar B>
+  template <ScalarType A, ScalarType B>
   HistogramRange(A lower, B upper) : bounds_(std::in_place, static_cast<double>(lower), static_cast<double>(upper)) {}
   HistogramRange(std::pair<double, double> bounds) : bounds_(bounds) {}
   const std::optional<std::pair<double, double>>& value() const { return bounds_; }

@@ -123,7 +123,7 @@ Array trace(Arg a);
 class NormOrder {
  public:
   NormOrder(None) {}
-  template <Scalar T>
+  template <ScalarType T>
   NormOrder(T p) : p_(static_cast<double>(p)) {}
   NormOrder(const char* name) : name_(name) {}
   /// The number, if it is one.

@@ -121,11 +121,11 @@ Array isclose(Arg a, Arg b, IscloseOptions options = {});
 /// Whether all elements are close.
 Array allclose(Arg a, Arg b, IscloseOptions options = {});
 /// The same with the tolerances in order, as in NumPy: `allclose(a, b, 1e-3)`.
-template <Scalar T>
+template <ScalarType T>
 Array isclose(Arg a, Arg b, T rtol, double atol = 1e-8, bool equal_nan = false) {
   return isclose(std::move(a), std::move(b), IscloseOptions{static_cast<double>(rtol), atol, equal_nan});
 }
-template <Scalar T>
+template <ScalarType T>
 Array allclose(Arg a, Arg b, T rtol, double atol = 1e-8, bool equal_nan = false) {
   return allclose(std::move(a), std::move(b), IscloseOptions{static_cast<double>(rtol), atol, equal_nan});
 }

@@ -54,7 +54,7 @@ class PlotBounds {
  public:
   PlotBounds() = default;
   PlotBounds(None) {}
-  template <Scalar A, Scalar B>
+  template <ScalarType A, ScalarType B>
   PlotBounds(A first, B second) : range_(std::in_place, static_cast<double>(first), static_cast<double>(second)) {}
   PlotBounds(PlotRange range) : range_(range) {}
   explicit operator bool() const { return range_.has_value(); }

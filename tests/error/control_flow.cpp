@@ -17,7 +17,7 @@ using State = std::pair<Array, Array>;
 auto below = [](State c) { return c.second < 3; };
 auto half_more = [](State c) { return State{c.first, c.second + 0.5f}; };
 auto itself = [](Array c) { return c; };
-auto less = [](Array c) { return c - 1; };
+auto one_less = [](Array c) { return c - 1; };
 const std::vector<std::function<Array(Array)>> kNone;
 
 }  // namespace
@@ -30,5 +30,5 @@ REFUSED(cond_branch_structures, PytreeError, cond(true, twice, once, 1.f), "cond
 REFUSED(cond_array_predicate, ShapeError, cond(array({true, false}), one, two), "cond", "one bool", "bool[2]")
 REFUSED(while_body_type, DTypeError, while_loop(below, half_more, State{ones({}), zeros({}, int32)}), "while_loop", "i32[]", "f32[]",
         "init[1]")
-REFUSED(while_cond_not_bool, DTypeError, while_loop(itself, less, 3), "while_loop", "bool", "i32[]")
+REFUSED(while_cond_not_bool, DTypeError, while_loop(itself, one_less, 3), "while_loop", "bool", "i32[]")
 REFUSED(switch_no_branches, Error, switch_(0, kNone, 1.f), "switch", "branch")

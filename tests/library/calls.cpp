@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
-#include <weft/jnp.h>
-#include <weft/scipy.h>
 #include <weft/weft.h>
 
 #include <complex>
@@ -209,4 +207,21 @@ TEST_CASE("a 0 behind the width of pad is what it pads with, not a mode") {
   const Array x = arange(3.f);
   CHECK(close(pad(x, 2, 0), array({0.f, 0.f, 0.f, 1.f, 2.f, 0.f, 0.f})));
   CHECK(close(pad(x, 2, "edge"), array({0.f, 0.f, 0.f, 1.f, 2.f, 2.f, 2.f})));
+}
+
+TEST_CASE("sizes of axes, values and options as they are written first") {
+  const Array x = reshape(arange(6, float32), {2, 3});
+  CHECK(x.shape(0) == 2);
+  CHECK(x.shape(-1) == 3);
+  CHECK_THROWS_WITH_AS(x.shape(2), doctest::Contains("shape: axis 2 is out of range for f32[2,3]"), AxisError);
+  CHECK(to_vector<int>(x) == std::vector<int>{0, 1, 2, 3, 4, 5});
+  auto f = [](Array a, Array b) { return sum(a) * b; };
+  CHECK(close(vmap(f, {0, none})(x, 2.f), array({6.f, 24.f})));
+  CHECK(close(jit(vmap(f, {0, none}))(x, 2.f), array({6.f, 24.f})));
+  CHECK(close(vmap(f, 0)(x, array({1.f, 2.f})), array({3.f, 24.f})));
+  CHECK(close(pmap([](Array row) { return psum(row, "i"); }, "i")(x(newaxis, 0)), x(newaxis, 0)));
+  CHECK(same(bincount(array({0, 2, 2}), 4), array({1, 0, 2, 0})));
+  CHECK(same(bincount(array({0, 2, 2}), array({1.f, 2.f, 4.f})), array({1.f, 0.f, 6.f})));
+  CHECK(same(jit([](Array i, Array w) { return bincount(i, w, {.length = 4}); })(array({0, 2, 2}), array({1.f, 2.f, 4.f})),
+             array({1.f, 0.f, 6.f, 0.f})));
 }

@@ -164,7 +164,7 @@ TEST_CASE("checkpoint: a compiled gradient needs less memory, and is the same") 
 TEST_CASE("checkpoint: the same derivatives, more operations, less to keep") {
   const Array x = array({.3f, .6f});
   const Array want = grad(layers)(x);
-  for (const Policy& policy :
+  for (const CheckpointPolicy& policy :
        {policies::nothing_saveable, policies::everything_saveable, policies::dots_saveable, policies::save_only_these_names({"first"})}) {
     auto f = checkpoint(layers, {.policy = policy});
     CHECK(tree::all_close(grad(f)(x), want));
@@ -172,7 +172,7 @@ TEST_CASE("checkpoint: the same derivatives, more operations, less to keep") {
     CHECK(tree::all_close(vmap(grad(f))(stack({x, x}))[1], want));
     CHECK(tree::all_close(hessian(f)(x), hessian(layers)(x)));
   }
-  auto sines = [&](const Policy& p) { return count(make_jaxpr(value_and_grad(checkpoint(layers, {.policy = p})))(x), "= sin "); };
+  auto sines = [&](const CheckpointPolicy& p) { return count(make_jaxpr(value_and_grad(checkpoint(layers, {.policy = p})))(x), "= sin "); };
   CHECK(sines(policies::nothing_saveable) > sines(policies::save_only_these_names({"first"})));
   CHECK(sines(policies::save_only_these_names({"first"})) > sines(policies::everything_saveable));
 }
@@ -181,7 +181,7 @@ TEST_CASE("checkpoint: policies by names") {
   // Where a value is saved, the sines before it need not be computed again for the derivative.
   auto f = [](Array x) { return sum(sin(checkpoint_name(sin(checkpoint_name(sin(sin(x)), "first")), "second"))); };
   const Array x = array({.3f, .6f}), want = grad(f)(x);
-  auto sines = [&](const Policy& p) {
+  auto sines = [&](const CheckpointPolicy& p) {
     auto g = checkpoint(f, {.policy = p});
     CHECK(tree::all_close(grad(g)(x), want));
     CHECK(tree::all_close(jit(vmap(grad(g)))(stack({x, x}))[1], want));
@@ -205,7 +205,7 @@ TEST_CASE("checkpoint: policies by names") {
   CHECK(sines(save_anything_except_these_names({})) == all);
   CHECK(sines(save_anything_except_these_names({"first"})) == all);  // the cosine of the value is saved, the value isn't needed
   CHECK(sines(checkpoint_dots) == none_saved);
-  auto products = [&](const Policy& p) {
+  auto products = [&](const CheckpointPolicy& p) {
     auto g = checkpoint([](Array v) { return sum(checkpoint_name(sin(v), "first") * v); }, {.policy = p});
     return count(make_jaxpr(value_and_grad(g))(x), "= sin ");
   };

@@ -1,3 +1,4 @@
+#include <complex>
 #include <map>
 
 #include "tests/transforms/checks.h"
@@ -99,6 +100,51 @@ TEST_CASE("ravel and back, of several dtypes") {
   CHECK(b.shape() == Shape{2, 1});
   CHECK(near(c, {14}));
   CHECK(refuses<ShapeError>([&, u = unravel] { u(ones(3)); }, {"f32[3]", "6"}));
+}
+
+TEST_CASE("arithmetic of trees: eagerly, compiled, mapped and differentiated") {
+  struct Layer {
+    Array w, b;
+  };
+  const Layer a{array({{1.f, 2.f}, {3.f, 4.f}}), array({5.f, 6.f})}, b{full({2, 2}, 2.f), full({2}, -1.f)};
+  CHECK(tree::size(a) == 6);
+  CHECK(tree::size(7.f) == 1);
+  CHECK(tree::size(std::vector<Array>{}) == 0);
+  CHECK(near(tree::sum(a), {21}));
+  CHECK(near(tree::vdot(a, b), {20 - 11}));
+  CHECK(near(tree::norm(a), {std::sqrt(91.)}));
+  CHECK(tree::all_close(tree::add(a, b), Layer{a.w + 2, a.b - 1}));
+  CHECK(tree::all_close(tree::sub(a, b), Layer{a.w - 2, a.b + 1}));
+  CHECK(tree::allclose(tree::scale(0.5, a), Layer{a.w / 2, a.b / 2}));
+  CHECK(tree::allclose(a, Layer{a.w * 1.01f, a.b}, {.rtol = 0.1}));
+  CHECK(!tree::allclose(a, Layer{a.w * 1.01f, a.b}, {.rtol = 1e-3}));
+  CHECK(tree::all_close(tree::zeros_like(a), Layer{zeros({2, 2}), zeros(2)}));
+  CHECK(tree::all_close(tree::ones_like(a), Layer{ones({2, 2}), ones(2)}));
+  CHECK(tree::all_close(tree::full_like(a, 3), Layer{full({2, 2}, 3.f), full({2}, 3.f)}));
+  // Each leaf keeps its dtype; the norm of complex numbers is real.
+  const auto mixed = tree::scale(array(2.0, float64), std::pair{ones(2, bfloat16), arange(3)});
+  CHECK(mixed.first.dtype() == bfloat16);
+  CHECK(mixed.second.dtype() == int32);
+  const Array z = array({std::complex<float>(3, 4)});
+  CHECK(near(tree::norm(std::pair{z, z}), {std::sqrt(50.)}));
+  CHECK(near(tree::norm(std::vector<Array>{}), {0}));
+
+  auto clipped = [](const Layer& t) { return tree::scale(minimum(1, 1 / tree::norm(t)), t); };
+  const Layer want{a.w / std::sqrt(91.f), a.b / std::sqrt(91.f)};
+  CHECK(tree::all_close(clipped(a), want));
+  CHECK(tree::all_close(jit(clipped)(a), want));
+  const Layer both = tree::stack(std::vector<Layer>{a, tree::zeros_like(a), b});
+  CHECK(both.w.shape() == Shape{3, 2, 2});
+  const Layer lanes = jit(vmap(clipped))(tree::stack(std::vector<Layer>{a, b}));
+  CHECK(tree::all_close(Layer{lanes.w(0), lanes.b(0)}, want));
+  CHECK(tree::all_close(grad([](const Layer& t) { return tree::norm(t); })(a), want));
+  CHECK(tree::all_close(grad([&](const Layer& t) { return tree::vdot(t, b); })(a), b));
+  CHECK(&block_until_ready(a) == &a);
+
+  CHECK(refuses<PytreeError>([] { tree::stack(std::vector<Layer>{}); }, {"tree::stack", "no trees"}));
+  CHECK(
+      refuses<PytreeError>([] { tree::vdot(std::vector<Array>{1.f}, std::vector<Array>{1.f, 2.f}); }, {"tree::vdot", "a", "b", "1", "2"}));
+  CHECK(refuses<ShapeError>([&] { tree::add(a, Layer{ones({2, 3}), ones(2)}); }, {"tree::map", ".w", "f32[2,2]", "f32[2,3]"}));
 }
 
 TEST_CASE("all_close") {

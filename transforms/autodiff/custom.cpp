@@ -61,7 +61,7 @@ std::vector<Array> flat_custom_vjp(FlatFunction& f, Ref<const FlatVjpRule> rule,
                          f.loc);
 }
 
-std::vector<Array> flat_checkpoint(FlatFunction& f, const Policy& policy, bool prevent_cse) {
+std::vector<Array> flat_checkpoint(FlatFunction& f, const CheckpointPolicy& policy, bool prevent_cse) {
   if (!current_trace()) return run_untraced(f);
   return bind_remat(trace_flat(f, "checkpoint", true), policy, prevent_cse, f.args, f.loc);
 }

@@ -23,7 +23,7 @@ struct FlatVjpRule : RefCounted {
 };
 std::vector<Array> flat_custom_jvp(FlatFunction& f, Ref<const FlatJvpRule> rule, const std::string& rule_name);
 std::vector<Array> flat_custom_vjp(FlatFunction& f, Ref<const FlatVjpRule> rule, const std::string& fwd_name, const std::string& bwd_name);
-std::vector<Array> flat_checkpoint(FlatFunction& f, const Policy& policy, bool prevent_cse);
+std::vector<Array> flat_checkpoint(FlatFunction& f, const CheckpointPolicy& policy, bool prevent_cse);
 
 /// A callable on the heap: programs refer to it and may outlive the function that made it.
 template <class F>
@@ -175,8 +175,8 @@ detail::CustomVjp<F, Fwd, Bwd> custom_vjp(F f, Fwd fwd, Bwd bwd) {
 
 /// Options of checkpoint (jax.checkpoint).
 struct CheckpointOptions {
-  Policy policy = policies::nothing_saveable;  ///< what is saved for the derivative
-  bool prevent_cse = true;                     ///< keeps the compiler from replacing the recomputation by the first one (CSE)
+  CheckpointPolicy policy = policies::nothing_saveable;  ///< what is saved for the derivative
+  bool prevent_cse = true;                               ///< keeps the compiler from replacing the recomputation by the first one (CSE)
 };
 
 namespace detail {

@@ -67,12 +67,14 @@ detail::Grad<F, false, true, N...> grad(F f, HasAux, GradOptions options = {}) {
   return {std::move(f), options};
 }
 template <class F, std::same_as<int> I>
-void grad(F, I) {
+auto grad(F f, I) {
   static_assert(!sizeof(F), "weft: the numbers of arguments are template arguments: grad<1>(f), grad<0, 2>(f)");
+  return detail::Grad<F, false, false>(std::move(f), {});
 }
 template <class F, std::same_as<int> I>
-void value_and_grad(F, I) {
+auto value_and_grad(F f, I) {
   static_assert(!sizeof(F), "weft: the numbers of arguments are template arguments: value_and_grad<1>(f), value_and_grad<0, 2>(f)");
+  return detail::Grad<F, true, false>(std::move(f), {});
 }
 /// The value and the gradient, a pair (jax.value_and_grad); with `has_aux`: {{loss, aux}, gradient}.
 template <int... N, class F = UnaryFunction>

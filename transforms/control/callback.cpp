@@ -77,7 +77,7 @@ std::vector<Array> flat_io_callback(const CallbackCall& c, std::span<const Array
 void flat_debug_callback(const CallbackCall& c) { bind_debug_callback({param_of(c), {}}, c.leaves, c.loc); }
 
 // The equation's text has a plain field for each leaf, in order: numbered fields are put in order, trees and static values written out.
-void flat_debug_print(const Text& format, std::span<const Skeleton> trees, std::span<const Array> leaves) {
+void flat_debug_print(const TextArg& format, std::span<const Skeleton> trees, std::span<const Array> leaves) {
   std::vector<PrintArg> args;
   for (const Skeleton& tree : trees) {
     args.push_back({tree, leaves.first(tree.num_leaves())});

@@ -31,7 +31,7 @@ struct CallbackCall {
 std::vector<Array> flat_pure_callback(const CallbackCall& c, std::span<const Array> shapes, const PureCallbackOptions& options);
 std::vector<Array> flat_io_callback(const CallbackCall& c, std::span<const Array> shapes, const CallbackOptions& options);
 void flat_debug_callback(const CallbackCall& c);
-void flat_debug_print(const Text& format, std::span<const Skeleton> args, std::span<const Array> leaves);
+void flat_debug_print(const TextArg& format, std::span<const Skeleton> args, std::span<const Array> leaves);
 
 /// F on arguments of types P; static arguments are kept in it. Result: the type that F returns; None where the result is dropped.
 template <class F, class Result, class... P>
@@ -149,7 +149,7 @@ namespace debug {
 /// `debug::print("x = {}, {:.3f}", x, y)`: one line on stdout, when the program runs. Arrays are printed as NumPy does, trees in brackets;
 /// scalars may have fmt's specifications. Fields may be numbered, `{0}`. Throws Error where the fields don't fit the arguments.
 template <class... A>
-void print(Text format, const A&... args) {
+void print(TextArg format, const A&... args) {
   std::vector<Array> leaves;
   (detail::for_each_leaf(detail::to_traced(args), [&](const Array& x) { leaves.push_back(x); }), ...);
   const std::vector<detail::Skeleton> trees{detail::skeleton_of(detail::to_traced(args))...};

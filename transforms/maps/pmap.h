@@ -60,5 +60,10 @@ template <std::same_as<BinaryFunction> F = BinaryFunction>
 detail::Pmap<F> pmap(F f, PmapOptions options = {}) {
   return {f, options};
 }
+/// The same with the axis's name alone: `pmap(f, "i")`.
+template <class F = UnaryFunction>
+detail::Pmap<F> pmap(F f, const char* axis_name) {
+  return {std::move(f), PmapOptions{.axis_name = axis_name}};
+}
 
 }  // namespace weft

@@ -39,5 +39,11 @@ template <std::same_as<BinaryFunction> F = BinaryFunction>
 detail::Vmap<F> vmap(F f, VmapOptions options = {}) {
   return {f, std::move(options)};
 }
+/// The same with in_axes alone: `vmap(f, {none, 0})`.
+// A template of both parameters, so that `{.in_axes = 0}` is options.
+template <class F = UnaryFunction, std::convertible_to<Axes> A = Axes>
+detail::Vmap<F> vmap(F f, A in_axes) {
+  return {std::move(f), VmapOptions{.in_axes = Axes(std::move(in_axes))}};
+}
 
 }  // namespace weft

@@ -20,56 +20,61 @@
 
 namespace weft {
 namespace policies {
-Policy save_only_these_names(std::initializer_list<const char*> names) { return Policy(Policy::Kind::names, {names.begin(), names.end()}); }
-Policy save_any_names_but_these(std::initializer_list<const char*> names) {
-  return Policy(Policy::Kind::other_names, {names.begin(), names.end()});
+CheckpointPolicy save_only_these_names(std::initializer_list<const char*> names) {
+  return CheckpointPolicy(CheckpointPolicy::Kind::names, {names.begin(), names.end()});
 }
-Policy save_anything_except_these_names(std::initializer_list<const char*> names) {
-  return Policy(Policy::Kind::all_but_names, {names.begin(), names.end()});
+CheckpointPolicy save_any_names_but_these(std::initializer_list<const char*> names) {
+  return CheckpointPolicy(CheckpointPolicy::Kind::other_names, {names.begin(), names.end()});
 }
-Policy save_from_both_policies(const Policy& a, const Policy& b) { return Policy(a, b); }
+CheckpointPolicy save_anything_except_these_names(std::initializer_list<const char*> names) {
+  return CheckpointPolicy(CheckpointPolicy::Kind::all_but_names, {names.begin(), names.end()});
+}
+CheckpointPolicy save_from_both_policies(const CheckpointPolicy& a, const CheckpointPolicy& b) { return CheckpointPolicy(a, b); }
 }  // namespace policies
 
-std::string print_param(const Policy& v) {
+std::string print_param(const CheckpointPolicy& v) {
   switch (v.kind()) {
-    case Policy::Kind::nothing: return "None";
-    case Policy::Kind::everything: return "everything_saveable";
-    case Policy::Kind::dots: return "dots_saveable";
-    case Policy::Kind::dots_with_no_batch_dims: return "dots_with_no_batch_dims_saveable";
-    case Policy::Kind::names: return "save_only_these_names" + detail::print_param(v.names());
-    case Policy::Kind::other_names: return "save_any_names_but_these" + detail::print_param(v.names());
-    case Policy::Kind::all_but_names: return "save_anything_except_these_names" + detail::print_param(v.names());
-    case Policy::Kind::either: return "save_from_both_policies(" + print_param(v.parts()[0]) + ", " + print_param(v.parts()[1]) + ")";
+    case CheckpointPolicy::Kind::nothing: return "None";
+    case CheckpointPolicy::Kind::everything: return "everything_saveable";
+    case CheckpointPolicy::Kind::dots: return "dots_saveable";
+    case CheckpointPolicy::Kind::dots_with_no_batch_dims: return "dots_with_no_batch_dims_saveable";
+    case CheckpointPolicy::Kind::names: return "save_only_these_names" + detail::print_param(v.names());
+    case CheckpointPolicy::Kind::other_names: return "save_any_names_but_these" + detail::print_param(v.names());
+    case CheckpointPolicy::Kind::all_but_names: return "save_anything_except_these_names" + detail::print_param(v.names());
+    case CheckpointPolicy::Kind::either:
+      return "save_from_both_policies(" + print_param(v.parts()[0]) + ", " + print_param(v.parts()[1]) + ")";
   }
   return {};
 }
-void read_param(detail::ParamReader& r, Policy& v) {
+void read_param(detail::ParamReader& r, CheckpointPolicy& v) {
   // As weft writes it, and as JAX's own classes print themselves.
-  const std::pair<const char*, Policy> whole[] = {{"None", {}},
-                                                  {"nothing_saveable", {}},
-                                                  {"everything_saveable", policies::everything_saveable},
-                                                  {"dots_saveable", policies::dots_saveable},
-                                                  {"dots_with_no_batch_dims_saveable", policies::dots_with_no_batch_dims_saveable}};
+  const std::pair<const char*, CheckpointPolicy> whole[] = {
+      {"None", {}},
+      {"nothing_saveable", {}},
+      {"everything_saveable", policies::everything_saveable},
+      {"dots_saveable", policies::dots_saveable},
+      {"dots_with_no_batch_dims_saveable", policies::dots_with_no_batch_dims_saveable}};
   for (const auto& [word, policy] : whole)
     if (r.accept(word)) return void(v = policy);
-  const std::pair<const char*, Policy::Kind> with_names[] = {{"save_only_these_names", Policy::Kind::names},
-                                                             {"save_any_names_but_these", Policy::Kind::other_names},
-                                                             {"save_anything_except_these_names", Policy::Kind::all_but_names}};
+  const std::pair<const char*, CheckpointPolicy::Kind> with_names[] = {
+      {"save_only_these_names", CheckpointPolicy::Kind::names},
+      {"save_any_names_but_these", CheckpointPolicy::Kind::other_names},
+      {"save_anything_except_these_names", CheckpointPolicy::Kind::all_but_names}};
   std::vector<std::string> names;
   for (const auto& [word, kind] : with_names)
     if (r.accept(word)) {
       detail::read_param(r, names);
-      return void(v = Policy(kind, names));
+      return void(v = CheckpointPolicy(kind, names));
     }
-  const std::pair<const char*, Policy::Kind> classes[] = {{"SaveOnlyTheseNames", Policy::Kind::names},
-                                                          {"SaveAnyNamesButThese", Policy::Kind::other_names}};
+  const std::pair<const char*, CheckpointPolicy::Kind> classes[] = {{"SaveOnlyTheseNames", CheckpointPolicy::Kind::names},
+                                                                    {"SaveAnyNamesButThese", CheckpointPolicy::Kind::other_names}};
   for (const auto& [word, kind] : classes)
     if (r.accept(word)) {
       r.read_list([&] { r.read_list([&] { names.push_back(r.read_string()); }); });
-      return void(v = Policy(kind, names));
+      return void(v = CheckpointPolicy(kind, names));
     }
   if (r.accept("save_from_both_policies")) {
-    std::vector<Policy> both;
+    std::vector<CheckpointPolicy> both;
     r.read_list([&] { read_param(r, both.emplace_back()); });
     if (both.size() != 2) r.fail("save_from_both_policies takes two policies");
     v = policies::save_from_both_policies(both[0], both[1]);
@@ -126,26 +131,26 @@ std::multimap<Var, std::string> named_values(const JaxprData& d) {
   return names;
 }
 
-bool saveable(const Policy& policy, const Eqn& e, const std::multimap<Var, std::string>& names) {
+bool saveable(const CheckpointPolicy& policy, const Eqn& e, const std::multimap<Var, std::string>& names) {
   const auto listed = [&](const std::string& name) {
     return std::find(policy.names().begin(), policy.names().end(), name) != policy.names().end();
   };
   const bool is_name = e.op == &primitive_of<Name>;
   switch (policy.kind()) {
-    case Policy::Kind::nothing: return false;
-    case Policy::Kind::everything: return true;
-    case Policy::Kind::dots: return e.op->kind == Kind::dot || e.op->kind == Kind::convolution;
-    case Policy::Kind::dots_with_no_batch_dims:
+    case CheckpointPolicy::Kind::nothing: return false;
+    case CheckpointPolicy::Kind::everything: return true;
+    case CheckpointPolicy::Kind::dots: return e.op->kind == Kind::dot || e.op->kind == Kind::convolution;
+    case CheckpointPolicy::Kind::dots_with_no_batch_dims:
       return e.op->kind == Kind::dot && params_as<DotParams>(*e.params).dimension_numbers.batch[0].empty();
-    case Policy::Kind::names: return is_name && listed(params_as<NameParams>(*e.params).name);
-    case Policy::Kind::other_names: return is_name && !listed(params_as<NameParams>(*e.params).name);
-    case Policy::Kind::all_but_names:
+    case CheckpointPolicy::Kind::names: return is_name && listed(params_as<NameParams>(*e.params).name);
+    case CheckpointPolicy::Kind::other_names: return is_name && !listed(params_as<NameParams>(*e.params).name);
+    case CheckpointPolicy::Kind::all_but_names:
       return std::none_of(e.outputs.begin(), e.outputs.end(), [&](Var v) {
         const auto [first, last] = names.equal_range(v);
         return std::any_of(first, last, [&](const auto& entry) { return listed(entry.second); });
       });
-    case Policy::Kind::either:
-      return std::any_of(policy.parts().begin(), policy.parts().end(), [&](const Policy& p) { return saveable(p, e, names); });
+    case CheckpointPolicy::Kind::either:
+      return std::any_of(policy.parts().begin(), policy.parts().end(), [&](const CheckpointPolicy& p) { return saveable(p, e, names); });
   }
   return false;
 }
@@ -156,7 +161,7 @@ struct Recompute {
   Jaxpr program;            ///< (inputs, saved) -> residuals
 };
 
-Recompute plan_recompute(const Jaxpr& primal, std::size_t num_out, const Policy& policy) {
+Recompute plan_recompute(const Jaxpr& primal, std::size_t num_out, const CheckpointPolicy& policy) {
   const JaxprData& d = primal.data();
   // What the residuals need, going backwards and stopping at what is saved.
   std::vector<bool> needed(d.avals.size()), is_saved(d.avals.size());
@@ -264,7 +269,8 @@ const MarkVaryingRule<Remat> remat_marks(mark_body);
 
 }  // namespace
 
-std::vector<Array> bind_remat(const Jaxpr& j, const Policy& policy, bool prevent_cse, std::span<const Array> inputs, SourceLoc loc) {
+std::vector<Array> bind_remat(const Jaxpr& j, const CheckpointPolicy& policy, bool prevent_cse, std::span<const Array> inputs,
+                              SourceLoc loc) {
   const Hoisted h = hoist_consts(j);
   std::vector<Array> operands = h.consts;
   operands.insert(operands.end(), inputs.begin(), inputs.end());

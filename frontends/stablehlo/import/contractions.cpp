@@ -99,7 +99,7 @@ const Import ragged_dot_import("chlo.ragged_dot", [](OpCall& c) -> Values {
 });
 
 const Import einsum_import("stablehlo.einsum",
-                           [](OpCall& c) -> Values { return {einsum(Text(c.need("einsum_config").text, c.loc), c.in(0), c.in(1))}; });
+                           [](OpCall& c) -> Values { return {einsum(TextArg(c.need("einsum_config").text, c.loc), c.in(0), c.in(1))}; });
 
 /// The places of the dimensions of one operand of a convolution: the two that are named, then the spatial ones in order.
 std::vector<int> layout_of(const OpCall& c, const Attribute& letters, const char* first, const char* second) {
