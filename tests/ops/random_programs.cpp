@@ -138,7 +138,7 @@ class Generator {
     return slice_range(x, start, limit, strides, {});
   }
   Array padded(const Array& x) {
-    PaddingConfig config;
+    detail::PaddingConfig config;
     for (const std::int64_t n : x.shape())
       config.push_back({below(3) - (n > 2 ? 1 : 0), below(3) - (n > 2 ? 1 : 0), coin() ? 0 : below(3)});
     return pad_with(x, scalar_like(x, 0.25), config, {});

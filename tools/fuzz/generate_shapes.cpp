@@ -87,7 +87,7 @@ void Generator::join() {
 void Generator::cut() {
   const Array x = pick();
   if (random_.coin()) {
-    PaddingConfig config;
+    weft::detail::PaddingConfig config;
     for (const std::int64_t n : x.shape())
       config.push_back({random_.below(3) - (n > 2 ? 1 : 0), random_.below(3) - (n > 2 ? 1 : 0), random_.coin() ? 0 : random_.below(3)});
     const Array fill = random_.coin() ? full({}, Array(x.dtype().is_bool() ? 1 : 2), x.dtype()) : fitted(pick(), {Shape{}, x.dtype()});

@@ -117,7 +117,7 @@ std::vector<std::string> png_seeds() {
   const auto file = [&](std::string header, const std::string& more, const std::string& lines) {
     std::string packed(compressBound(lines.size()), '\0');
     uLongf size = packed.size();
-    compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(lines.data()), lines.size());
+    ::compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(lines.data()), lines.size());
     packed.resize(size);
     return std::string("\x89PNG\r\n\x1a\n") + chunk("IHDR", header) + more + chunk("IDAT", packed) + chunk("IEND", "");
   };
