@@ -217,9 +217,9 @@ Array variance(const Request& r) {
     std::int64_t n = -r.options.ddof, size = 1;
     for (int a : r.axes) size *= r.x.array().shape()[a];
     n += size;
-    // Where there are too few elements it is NaN, whatever they are: its derivatives are zeros.
-    result = n > 0 ? Array(total / scalar_like(total, static_cast<double>(n)))
-                   : fill_shape(scalar_like(total, std::numeric_limits<double>::quiet_NaN()), total.shape(), r.x.where());
+    result = total / scalar_like(total, static_cast<double>(n));
+    // The tangent is zero then, as nothing is selected; the gradient is 0 / n, as jax.numpy's.
+    if (n <= 0) result = where(false, result, std::numeric_limits<float>::quiet_NaN());
   }
   return as_dtype(r.drop(result), given.real_part());
 }

@@ -56,7 +56,7 @@ template <detail::WholeNumber N>
 Array bincount(Arg x, N length) {
   return bincount(std::move(x), BincountOptions{.length = length});
 }
-/// The same with weights in their place of JAX's function.
+/// The same with weights as the second argument, as in jax.numpy: `bincount(x, w)`.
 template <std::same_as<Array> A>
 Array bincount(Arg x, const A& weights, BincountOptions options = {}) {
   options.weights = weights;
