@@ -56,22 +56,59 @@ std::vector<Array> cholesky(const Array& x) {
   return {m.back(where(lower, spoiled(r[0], bad), fill_shape(scalar_like(r[0], 0), s, {})))};
 }
 
+/// (count) numbers, or (count, n) ones, one for each index along an axis, as an array of a shape (count, ...).
+Array along(const Array& x, const Shape& s, int axis = 1) {
+  return broadcast_in_dim(x, s, x.ndim() == 1 ? std::vector<int>{0} : std::vector<int>{0, axis}, {});
+}
+Array positions(const Shape& s, int axis) { return iota_array(int32, s, axis, {}); }
+Array filled(const Array& value, const Shape& s) { return fill_shape(value, s, {}); }
+/// Of (count, n) marks, the position of the first one in each row, or n.
+Array first_marked(const Array& marks) {
+  const Shape& s = marks.shape();
+  return reduce_min(where(marks, positions(s, 1), filled(make_literal(Number(s[1]), int32), s)), {1});
+}
+/// The first column of a that has a NaN, or whose diagonal element in its factors is one. What routines leave from there on depends on
+/// their version and on the size.
+Array first_nan(const Array& a, const Array& factors) {
+  const Array diagonal = diagonal_of(factors, {});
+  return minimum(first_marked(reduce_or(a != a, {1})), first_marked(diagonal != diagonal));
+}
+
+/// The factors of a with zeros below pivots that are zero, and with NaN below and beside the first pivot that is one.
+Array lu_defined(const Array& a, const Array& factors) {
+  const Shape& s = a.shape();
+  const Array pivots = diagonal_of(factors, {}), i = positions(s, 1), j = positions(s, 2), nan = along(first_nan(a, factors), s);
+  Array zero = pivots == scalar_like(pivots, 0);
+  if (s[2] > s[1]) zero = pad_with(zero, make_literal(Number(false), bool_), {{}, {0, s[2] - s[1], 0}}, {});
+  const Array of_singular = where((i > j) & along(zero, s, 2), filled(scalar_like(a, 0), s), factors);
+  return where(((i >= nan) & (j == nan)) | ((i > nan) & (j >= nan)), filled(not_a_number(a), s), of_singular);
+}
+
 std::vector<Array> lu(const Array& x) {
   const Matrices3 m(x.aval());
-  const std::vector<Array> r = call({.routine = "getrf"}, {transposed(m.flat(x))});
-  return {m.back(transposed(r[0])), m.back(r[1]), m.back(r[2])};
+  const Array a = m.flat(x);
+  const std::vector<Array> r = call({.routine = "getrf"}, {transposed(a)});
+  return {m.back(lu_defined(a, transposed(r[0]))), m.back(r[1]), m.back(r[2])};
 }
 
 std::vector<Array> qr(const Array& x, const QrParams& p) {
   const Matrices3 batch(x.aval());
   const std::int64_t m = x.shape()[x.ndim() - 2], n = x.shape().back(), columns = p.full_matrices ? m : std::min(m, n);
-  const std::vector<Array> r = call({.routine = "geqrf"}, {transposed(batch.flat(x))});
-  const Array upper = triu(slice_axis(transposed(r[0]), 1, 0, columns, {}));
+  const Array a = batch.flat(x);
+  const std::vector<Array> r = call({.routine = "geqrf"}, {transposed(a)});
+  // The reflections before the first column with a NaN are good, it and what follows from it are NaN. The last row has no reflection.
+  Array nan = first_nan(a, transposed(r[0]));
+  nan = where(nan < make_literal(Number(std::min(m - 1, n)), int32), nan, filled(make_literal(Number(n + m), int32), nan.shape()));
+  const auto from_nan = [&](const Array& in, int axis) { return positions(in.shape(), axis) >= along(nan, in.shape()); };
+  const auto replaced = [&](const Array& marks, const Array& in, const Array& by) { return where(marks, filled(by, in.shape()), in); };
+  Array upper = triu(slice_axis(transposed(r[0]), 1, 0, columns, {}));
+  upper = replaced(from_nan(upper, 1) & (positions(upper.shape(), 2) >= positions(upper.shape(), 1)), upper, not_a_number(a));
   if (p.only_r) return {batch.back(upper)};
   Array reflectors = slice_axis(r[0], 1, 0, std::min(n, columns), {});
+  reflectors = replaced(from_nan(reflectors, 1), reflectors, scalar_like(a, 0));
   if (columns > n) reflectors = pad_with(reflectors, scalar_like(reflectors, 0), {{}, {0, columns - n, 0}, {}}, {});
-  const std::vector<Array> q = call({.routine = "orgqr"}, {reflectors, r[1]});
-  return {batch.back(transposed(q[0])), batch.back(upper)};
+  const Array q = transposed(call({.routine = "orgqr"}, {reflectors, replaced(from_nan(r[1], 1), r[1], scalar_like(a, 0))})[0]);
+  return {batch.back(replaced(from_nan(q, 2), q, not_a_number(a))), batch.back(upper)};
 }
 
 /// For each matrix, whether it has elements that are not finite, or whose modulus is not: iterations on them may not terminate.

@@ -117,6 +117,26 @@ TEST_CASE("gpu algebra: LU") {
   }
 }
 
+TEST_CASE("gpu algebra: factors have NaN where the host's have it, and zeros below pivots that are zero") {
+  const auto factors = [](Xs x) {
+    const auto f = linalg::qr(x[0]);
+    return std::vector{isnan(abs(detail::lu_factors(x[0], {}).lu)), isnan(abs(f.q)), isnan(abs(f.r))};
+  };
+  for (const DType t : kTypes)
+    for (const Shape& s : {Shape{12, 12}, Shape{9, 14}, Shape{14, 9}, Shape{3, 10, 10}})
+      for (const int column : {0, 4, 8})
+        for (const int row : {0, column}) {
+          INFO(t.name() << " " << row << " " << column);
+          const Array dominant = matrices(s, 1, t) + convert(9 * eye(s[s.size() - 2], s.back()), t);
+          const Array one = s.size() == 2 ? dominant.at(row, column).set(std::nan("")) : dominant.at(1, row, column).set(std::nan(""));
+          same(factors, {one}, 0);
+        }
+  const Array zero_columns = where(arange(10) % 3 == 1, 0.f, matrices({12, 10}, 1, float32));
+  const Array lu = run([](Xs x) { return detail::lu_factors(x[0], {}).lu; }, {zero_columns}).got[0];
+  CHECK(!any(isnan(lu)).item<bool>());
+  CHECK(all(lu(slice(), 1) == 0).item<bool>());
+}
+
 TEST_CASE("gpu algebra: triangular systems") {
   for (const DType t : {float64, complex64}) {
     const Array a = positive({12, 12}, 1, t), b = matrices({12, 5}, 2, t), many = positive({3, 12, 12}, 3, t);

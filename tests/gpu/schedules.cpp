@@ -194,6 +194,14 @@ TEST_CASE("gpu schedules: scatters, gathers") {
   same([&](Xs x) { return take(x[0], x[1], 0); }, {noise({100, 64}, 1), at});
 }
 
+TEST_CASE("gpu schedules: steps that do not fit 32 bits") {
+  constexpr std::int64_t step = (std::int64_t{1} << 32) + 3;
+  const Array x = noise({1, 1, 8}, 1), kernel = noise({1, 1, 2}, 2);
+  const auto f = [](Array v, Array k) { return sum(conv(v, k, step, "VALID")); };
+  same([&](Xs a) { return grad(f)(a[0], a[1]); }, {x, kernel});
+  same([&](Xs a) { return grad<1>(f)(a[0], a[1]); }, {x, kernel});
+}
+
 TEST_CASE("gpu schedules: matmuls as kernels") {
   same([](Xs x) { return matmul(x[0], x[1]); }, {noise({33, 65}, 1), noise({65, 17}, 2)}, 1e-5);
   same([](Xs x) { return matmul(x[0], x[1]); }, {noise({3, 300, 200}, 1), noise({200, 170}, 2)}, 1e-4);

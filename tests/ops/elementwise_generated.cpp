@@ -125,7 +125,10 @@ TEST_CASE("elementwise: the lowering computes what the reference does") {
       const auto e = static_cast<std::size_t>(i);
       CAPTURE(i);
       std::string operands;
-      for (const Array& x : in) operands += std::to_string(values(x)[e].real()) + " ";
+      bool nan = false;
+      for (const Array& x : in) operands += std::to_string(values(x)[e].real()) + " ", nan |= std::isnan(values(x)[e].real());
+      // Which of the NaN it is depends on the device.
+      if (nan && want.dtype().is_integer() && c.title().starts_with("bitcast")) continue;
       CAPTURE(operands);
       CAPTURE(got[e].real());
       CAPTURE(expected[e].real());

@@ -17,10 +17,13 @@ template <class F>
 Jaxpr traced(F f, DType dtype, const Shape& shape = {2, 3}) {
   return make_jaxpr(f)(sample_of(shape, dtype));
 }
-/// f of the rows of a matrix on two devices.
+/// Two, or one where the default platform has no more: a machine with one GPU.
+int sample_devices() { return devices().size() < 2 ? 1 : 2; }
+/// f of the rows of a matrix, or of an array with one more dimension, each on a device.
 template <class F>
-Jaxpr on_devices(F f, DType dtype, const Shape& shape = {2, 3}) {
-  return traced(pmap(f, {.axis_name = "i"}), dtype, shape);
+Jaxpr on_devices(F f, DType dtype, bool split = false) {
+  const int n = sample_devices();
+  return traced(pmap(f, {.axis_name = "i"}), dtype, split ? Shape{n, n, 3} : Shape{n, 3});
 }
 
 Array cube(const Array& x) { return x * x * x; }
@@ -94,14 +97,15 @@ std::vector<SampleText> traced_samples() {
                    t);
              }),
       sample("all_gather", kAny, [](DType t) { return on_devices([](Array v) { return all_gather(v, "i"); }, t); }),
-      sample("all_to_all", kAny, [](DType t) { return on_devices([](Array v) { return all_to_all(v, "i", 0, 1); }, t, {2, 2, 3}); }),
+      sample("all_to_all", kAny, [](DType t) { return on_devices([](Array v) { return all_to_all(v, "i", 0, 1); }, t, true); }),
       sample("axis_index", kNumber, [](DType t) { return on_devices([](Array v) { return v + convert(axis_index("i"), v.dtype()); }, t); }),
-      sample("pbroadcast", kAny, [](DType t) { return on_devices([](Array v) { return pbroadcast(v, "i", 1); }, t); }),
+      sample("pbroadcast", kAny, [](DType t) { return on_devices([](Array v) { return pbroadcast(v, "i", sample_devices() - 1); }, t); }),
       sample("pmax", kReal, [](DType t) { return on_devices([](Array v) { return pmax(v, "i"); }, t); }),
       sample("pmin", kReal, [](DType t) { return on_devices([](Array v) { return pmin(v, "i"); }, t); }),
-      sample("ppermute", kAny, [](DType t) { return on_devices([](Array v) { return ppermute(v, "i", {{0, 1}}); }, t); }),
+      sample("ppermute", kAny,
+             [](DType t) { return on_devices([](Array v) { return ppermute(v, "i", {{0, sample_devices() - 1}}); }, t); }),
       sample("psum", kNumber, [](DType t) { return on_devices([](Array v) { return v * psum(v, "i"); }, t); }),
-      sample("reduce_scatter", kNumber, [](DType t) { return on_devices([](Array v) { return psum_scatter(v * v, "i"); }, t, {2, 2, 3}); }),
+      sample("reduce_scatter", kNumber, [](DType t) { return on_devices([](Array v) { return psum_scatter(v * v, "i"); }, t, true); }),
       sample("shard_map", kNumber, [](DType t) { return on_devices([](Array v) { return v * v; }, t); }),
       sample("shard_map", kAny, [](DType t) { return on_devices([](Array v) { return flip(v); }, t); }),
   };

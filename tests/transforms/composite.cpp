@@ -64,6 +64,7 @@ TEST_CASE("composite: captured arrays are operands of its body") {
 }
 
 TEST_CASE("composite: a backend may know the name") {
+  const Scope on_host = default_device(devices("cpu")[0]);
   // It does something else than the body, so that one sees it.
   const detail::CompositeRule<detail::CpuComposite> rule(
       "test.known", [](const detail::CompositeParams& p, std::span<const detail::Aval> in) -> std::optional<Jaxpr> {

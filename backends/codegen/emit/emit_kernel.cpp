@@ -27,15 +27,10 @@ bool constant(Value* v, std::int64_t& out) {
 KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features,
                              llvm::Function* function)
     : module_(module), k_(k), s_(s), features_(features), ir_(module.getContext()), builder_(ir_, module, features), function_(function) {
-  // Intermediate sums of a position may be larger than the position itself.
-  constexpr std::int64_t kNarrow = 0x40000000;
-  for (const KernelArg& a : k.args) wide_index_ |= a.elements >= kNarrow;
+  wide_index_ = needs_wide_indices(k);
   pinned_.resize(k.dag.nodes.size());
-  const std::vector<char> live = live_nodes(k);
   for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
     const Node& node = k.dag.nodes[n];
-    if (live[n] && (node.kind == NodeKind::index || node.kind == NodeKind::index_div || node.kind == NodeKind::index_mod))
-      wide_index_ |= node.low <= -kNarrow || node.high >= kNarrow;
     bool pinned = node.kind == NodeKind::local || (node.kind == NodeKind::load && k.args[static_cast<std::size_t>(node.integer)].written);
     for (NodeId o : node.operands) pinned |= o >= 0 && pinned_[static_cast<std::size_t>(o)];
     if (node.kind == NodeKind::index)

@@ -39,8 +39,7 @@ GpuEmitter::GpuEmitter(llvm::Module& module, const GpuLaunch& launch, const GpuT
       threads_(ir_, module, target) {
   double all = 1;
   for (std::int64_t d : k_.dag.dims) all *= static_cast<double>(d);
-  wide_ = all > 1e9;
-  for (const KernelArg& a : k_.args) wide_ |= a.elements >= 0x40000000;
+  wide_ = all > 1e9 || needs_wide_indices(k_);
   if (s_.lanes > 1) lanes_ = s_.lanes, lane_dim_ = s_.points.back();
   pinned_.resize(k_.dag.nodes.size());
   reads_written_.resize(k_.dag.nodes.size());

@@ -86,6 +86,25 @@ std::vector<char> live_nodes(const Kernel& k) {
   return live;
 }
 
+bool needs_wide_indices(const Kernel& k) {
+  // Intermediate sums of a position may be larger than the position itself.
+  constexpr std::int64_t kNarrow = 0x40000000;
+  const auto wide = [](std::int64_t n) { return n <= -kNarrow || n >= kNarrow; };
+  if (std::any_of(k.args.begin(), k.args.end(), [&](const KernelArg& a) { return wide(a.elements); })) return true;
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
+    if (!live[n]) continue;
+    const Node& node = k.dag.nodes[n];
+    const bool divides = node.kind == NodeKind::index_div || node.kind == NodeKind::index_mod;
+    if ((node.kind == NodeKind::index || divides) && (wide(node.low) || wide(node.high))) return true;
+    if ((divides || node.kind == NodeKind::index_below) && wide(node.integer)) return true;
+    if (node.kind != NodeKind::index) continue;
+    const Affine& a = k.dag.affines[static_cast<std::size_t>(node.affine)];
+    if (wide(a.constant) || std::any_of(a.terms.begin(), a.terms.end(), [&](const AffineTerm& t) { return wide(t.coef); })) return true;
+  }
+  return false;
+}
+
 namespace {
 
 /// Merges loop b into loop a, just outside of it, if all positions move by b's full extent where a takes a step.

@@ -103,6 +103,8 @@ bool same_code(const Kernel& a, const Kernel& b);
 KernelCost estimate_cost(const Kernel& k, int vector_bytes);
 /// Which nodes any store or reduction needs.
 std::vector<char> live_nodes(const Kernel& k);
+/// Whether its indices, or the numbers that they are multiplied by, divided by or compared with, may not fit 32 bits.
+bool needs_wide_indices(const Kernel& k);
 /// The nodes that a nest computes for their own sake, and the loop dimensions of its repeats.
 std::vector<NodeId> wanted_nodes(const Nest& t);
 std::vector<int> repeat_dims(const Nest& t);
