@@ -279,6 +279,7 @@ TEST_CASE("pooling: large windows, one dimension after the other and in pieces")
           {x});
       CHECK(c.error < (t == float16 ? 2e-3 : t == float32 ? 2e-5 : 1e-13));
       CHECK(c.kernels.find("reduce_window") == std::string::npos);
+      return c.kernels;
     };
     all({1, 7, 7}, {1, 1, 1}, {{0, 0}, {3, 3}, {3, 3}});
     all({1, 17, 1}, {1, 1, 1}, {{0, 0}, {0, 0}, {0, 0}});
@@ -286,6 +287,13 @@ TEST_CASE("pooling: large windows, one dimension after the other and in pieces")
     all({2, 33, 43}, {1, 5, 1}, {{0, 0}, {0, 0}, {0, 0}});
     all({1, 25, 20}, {1, 25, 20}, {{0, 0}, {0, 0}, {0, 0}});
     all({1, 19, 5}, {1, 1, 4}, {{0, 0}, {2, 1}, {0, 0}}, {.base_dilation = {1, 1, 2}, .window_dilation = {1, 3, 2}});
+    // All that comes before an element, or after it: running reductions, along one dimension and along two.
+    CHECK(all({1, 75, 1}, {1, 1, 1}, {{0, 0}, {74, 0}, {0, 0}}).find("running") != std::string::npos);
+    CHECK(all({1, 1, 50}, {1, 1, 1}, {{0, 0}, {0, 0}, {0, 49}}).find("running") != std::string::npos);
+    CHECK(all({1, 75, 50}, {1, 1, 1}, {{0, 0}, {74, 0}, {0, 49}}).find("running") != std::string::npos);
+    CHECK(all({1, 80, 3}, {1, 1, 1}, {{0, 0}, {0, 79}, {1, 1}}).find("running") != std::string::npos);
+    CHECK(all({1, 75, 1}, {1, 2, 1}, {{0, 0}, {74, 0}, {0, 0}}).find("running") == std::string::npos);
+    CHECK(all({1, 75, 1}, {1, 1, 1}, {{0, 0}, {73, 0}, {0, 0}}).find("running") == std::string::npos);
   }
 }
 
