@@ -1,0 +1,279 @@
+// Optimisers (optax): gradient transformations, which are chained, and the usual chains by their names.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/integer.h"
+#include "weft/core/base/ref.h"
+#include "weft/core/trees/skeleton.h"
+#include "weft/core/trees/tree_math.h"
+#include "weft/library/optim/schedules.h"
+
+namespace weft::optim {
+
+/// What an optimiser keeps between two updates: a tree of arrays, to be carried through loops and kept in checkpoints.
+struct OptState {
+  std::vector<Array> arrays;  ///< of all its transformations, in order
+};
+
+/// Which leaves a transformation is applied to: a function of a leaf, or of its path, as of tree::map_with_path, and the leaf.
+class Mask {
+ public:
+  template <class F>
+    requires(!std::is_same_v<F, Mask> &&
+             (std::is_invocable_r_v<bool, F&, const Array&> || std::is_invocable_r_v<bool, F&, const std::string&, const Array&>))
+  Mask(F f) : function_(detail::make_ref<Kept<F>>(std::move(f))) {}
+  bool operator()(const std::string& path, const Array& leaf) const { return function_->call(path, leaf); }
+
+ private:
+  struct Function : detail::RefCounted {
+    virtual bool call(const std::string& path, const Array& leaf) const = 0;
+  };
+  template <class F>
+  struct Kept final : Function {
+    explicit Kept(F f) : function(std::move(f)) {}
+    bool call(const std::string& path, const Array& leaf) const override {
+      if constexpr (std::is_invocable_r_v<bool, F&, const Array&>)
+        return function(leaf);
+      else
+        return function(path, leaf);
+    }
+    mutable F function;
+  };
+  detail::Ref<const Function> function_;
+};
+
+/// For the library: the leaves of a tree.
+struct Leaves {
+  std::vector<Array> arrays;
+  std::vector<std::string> paths;
+};
+/// For the library: one transformation, without the types of trees.
+class Rule : public detail::RefCounted {
+ public:
+  virtual std::vector<Array> init(const Leaves& params) const = 0;
+  /// The transformed updates; appends what is kept to `next`. `state` begins with what was kept, and loses it. `params` may be null.
+  virtual std::vector<Array> update(const Leaves& updates, std::span<const Array>& state, const Leaves* params,
+                                    std::vector<Array>& next) const = 0;
+};
+
+/// Makes updates of gradients: `state = t.init(params)`, then `auto [updates, next] = t.update(gradients, state, params)` and
+/// `params = optim::apply_updates(params, updates)`, in jit, scan, vmap or shard_map.
+class GradientTransformation {
+ public:
+  /// The state before the first update.
+  template <class T>
+  OptState init(const T& params, SourceLoc loc = SourceLoc::here()) const {
+    return first_state(leaves_of_tree(params), loc);
+  }
+  /// The updates, which are to be added to the parameters, and the next state. Throws PytreeError where the trees differ, Error where the
+  /// state is not that of such a tree.
+  template <class T>
+  std::pair<detail::traced_t<T>, OptState> update(const T& updates, const OptState& state, const T& params,
+                                                  SourceLoc loc = SourceLoc::here()) const {
+    detail::check_same_structure("update", detail::to_traced(updates), "the updates", detail::to_traced(params), "the parameters", loc);
+    const Leaves given = leaves_of_tree(params);
+    return updated(updates, state, &given, loc);
+  }
+  /// The same without parameters, which most transformations don't need: Error for those that do.
+  template <class T>
+  std::pair<detail::traced_t<T>, OptState> update(const T& updates, const OptState& state, SourceLoc loc = SourceLoc::here()) const {
+    return updated(updates, state, nullptr, loc);
+  }
+
+  /// For the library.
+  explicit GradientTransformation(detail::Ref<const Rule> rule) : rule_(std::move(rule)) {}
+  const Rule& rule() const { return *rule_; }
+
+ private:
+  template <class T>
+  static Leaves leaves_of_tree(const T& t) {
+    const auto& traced = detail::to_traced(t);
+    return {detail::leaves_of(traced), detail::leaf_paths(detail::skeleton_of(traced))};
+  }
+  template <class T>
+  std::pair<detail::traced_t<T>, OptState> updated(const T& updates, const OptState& state, const Leaves* params, SourceLoc loc) const {
+    auto [arrays, next] = next_updates(leaves_of_tree(updates), state, params, loc);
+    return {detail::with_leaves(detail::to_traced(updates), std::span<const Array>(arrays)), std::move(next)};
+  }
+  OptState first_state(const Leaves& params, SourceLoc loc) const;
+  std::pair<std::vector<Array>, OptState> next_updates(const Leaves& updates, const OptState& state, const Leaves* params,
+                                                       SourceLoc loc) const;
+  detail::Ref<const Rule> rule_;
+};
+
+/// The parameters plus the updates, in the parameters' dtypes.
+template <class T>
+detail::traced_t<T> apply_updates(const T& params, const T& updates, SourceLoc loc = SourceLoc::here()) {
+  return tree::map([&](const Array& p, const Array& u) { return Array(detail::added_leaf(p, u, loc)).astype(p.dtype()); }, params, updates,
+                   loc);
+}
+/// old + step_size (now - old): moving averages of parameters.
+template <class T>
+detail::traced_t<T> incremental_update(const T& now, const T& old, Arg step_size) {
+  return tree::map([&](const Array& n, const Array& o) { return o + detail::scaled_leaf(n - o, step_size); }, now, old, step_size.where());
+}
+/// The Euclidean norm of all elements together: tree::norm(t).
+template <class T>
+Array global_norm(const T& t, SourceLoc loc = SourceLoc::here()) {
+  return tree::norm(t, loc);
+}
+
+/// Several transformations, one after the other: `chain({clip_by_global_norm(1.), adam(1e-3)})`.
+GradientTransformation chain(std::vector<GradientTransformation> transformations);
+template <class... T>
+  requires(std::is_same_v<T, GradientTransformation> && ...)
+GradientTransformation chain(const GradientTransformation& first, const T&... rest) {
+  return chain(std::vector<GradientTransformation>{first, rest...});
+}
+/// A transformation of some leaves; the others stay as they are.
+GradientTransformation masked(GradientTransformation inner, Mask mask);
+/// The mean of `every` updates in a row is one update of `inner`; the other times the updates are 0 (optax.MultiSteps).
+GradientTransformation multi_steps(GradientTransformation inner, Int every, SourceLoc loc = SourceLoc::here());
+
+/// The updates as they are.
+GradientTransformation identity();
+/// Zeros: parameters that stay.
+GradientTransformation set_to_zero();
+/// Times a number.
+GradientTransformation scale(double factor);
+/// Times a number that changes.
+GradientTransformation scale_by_schedule(Schedule schedule);
+/// Times minus the learning rate.
+GradientTransformation scale_by_learning_rate(Schedule learning_rate);
+/// Each element between -limit and limit.
+GradientTransformation clip(double limit);
+/// All leaves together, scaled to a norm of at most this.
+GradientTransformation clip_by_global_norm(double max_norm);
+/// Each leaf, scaled to a root of the mean square of at most this.
+GradientTransformation clip_by_block_rms(double threshold);
+/// 0 instead of NaN.
+GradientTransformation zero_nans();
+/// Each leaf of two or more dimensions without its mean over all but the first of them.
+GradientTransformation centralize();
+/// Plus weight_decay times the parameters, of all leaves or of those of the mask.
+GradientTransformation add_decayed_weights(Schedule weight_decay, std::optional<Mask> mask = {});
+/// Momentum: the sum of the updates, each `decay` times smaller than the one after it.
+GradientTransformation trace(double decay, bool nesterov = false);
+/// The exponential moving average of the updates; `debias` divides by 1 - decay^k after k updates.
+GradientTransformation ema(double decay, bool debias = true);
+/// Each leaf times the norm of the parameter over its own (Y. You et al., Large Batch Training of Convolutional Networks, 2017).
+GradientTransformation scale_by_trust_ratio(double min_norm = 0, double trust_coefficient = 1, double eps = 0);
+
+/// Options of sgd.
+struct SgdOptions {
+  std::optional<double> momentum = {};  ///< the decay of the sum of the gradients; absent: only the last gradient counts
+  bool nesterov = false;                ///< looks one step ahead
+};
+/// Gradient descent, with momentum or not.
+GradientTransformation sgd(Schedule learning_rate, SgdOptions options = {});
+GradientTransformation sgd(Schedule learning_rate, double momentum, bool nesterov = false);
+/// The signs of the gradients.
+GradientTransformation sign_sgd(Schedule learning_rate);
+
+/// Options of adam and of those that differ from it in one point.
+struct AdamOptions {
+  double b1 = 0.9;        ///< the decay of the mean of the gradients
+  double b2 = 0.999;      ///< the decay of the mean of their squares
+  double eps = 1e-8;      ///< added to the root
+  double eps_root = 0;    ///< added below the root
+  bool nesterov = false;  ///< looks one step ahead
+};
+/// Adam (D. Kingma, J. Ba, 2015).
+GradientTransformation adam(Schedule learning_rate, AdamOptions options = {});
+GradientTransformation adam(Schedule learning_rate, double b1, double b2 = 0.999, double eps = 1e-8);
+/// Adam, that looks one step ahead (T. Dozat, 2016).
+GradientTransformation nadam(Schedule learning_rate, AdamOptions options = {});
+/// Adam by the greatest of the means of the squares so far (S. Reddi et al., 2018).
+GradientTransformation amsgrad(Schedule learning_rate, AdamOptions options = {});
+/// Adam by the greatest modulus instead of the mean of the squares. Of the options b1, b2 and eps count.
+GradientTransformation adamax(Schedule learning_rate, AdamOptions options = {});
+/// Adam that begins without squares while there are too few (L. Liu et al., 2020).
+GradientTransformation radam(Schedule learning_rate, AdamOptions options = {});
+/// Adam by the squares of the differences from the mean (J. Zhuang et al., 2020).
+GradientTransformation adabelief(Schedule learning_rate, AdamOptions options = {.eps = 1e-16, .eps_root = 1e-16});
+/// Adam whose squares change by steps of their own size (M. Zaheer et al., 2018).
+GradientTransformation yogi(Schedule learning_rate, AdamOptions options = {.eps = 1e-3});
+/// Options of adamw and nadamw.
+struct AdamwOptions {
+  double b1 = 0.9;                ///< as of AdamOptions
+  double b2 = 0.999;              ///< as of AdamOptions
+  double eps = 1e-8;              ///< as of AdamOptions
+  double eps_root = 0;            ///< as of AdamOptions
+  double weight_decay = 1e-4;     ///< times the learning rate: the part of the weights that is taken away
+  std::optional<Mask> mask = {};  ///< which leaves decay; absent: all
+  bool nesterov = false;          ///< as of AdamOptions
+};
+/// Adam with weights that decay (I. Loshchilov, F. Hutter, 2019).
+GradientTransformation adamw(Schedule learning_rate, AdamwOptions options = {});
+GradientTransformation nadamw(Schedule learning_rate, AdamwOptions options = {});
+/// Options of lamb.
+struct LambOptions {
+  double b1 = 0.9;                ///< as of AdamOptions
+  double b2 = 0.999;              ///< as of AdamOptions
+  double eps = 1e-6;              ///< as of AdamOptions
+  double eps_root = 0;            ///< as of AdamOptions
+  double weight_decay = 0;        ///< as of AdamwOptions
+  std::optional<Mask> mask = {};  ///< as of AdamwOptions
+};
+/// Adam with steps in proportion to the weights' norm (Y. You et al., 2020).
+GradientTransformation lamb(Schedule learning_rate, LambOptions options = {});
+/// Options of lion.
+struct LionOptions {
+  double b1 = 0.9;                ///< the weight of the mean in a step
+  double b2 = 0.99;               ///< the decay of the mean
+  double weight_decay = 1e-3;     ///< as of AdamwOptions
+  std::optional<Mask> mask = {};  ///< as of AdamwOptions
+};
+/// The signs of a mean of the gradients (X. Chen et al., 2023).
+GradientTransformation lion(Schedule learning_rate, LionOptions options = {});
+/// Options of adagrad.
+struct AdagradOptions {
+  double initial_accumulator_value = 0.1;  ///< what the sum of the squares begins with
+  double eps = 1e-7;                       ///< added below the root
+};
+/// By the root of the sum of the squares of all gradients (J. Duchi et al., 2011).
+GradientTransformation adagrad(Schedule learning_rate, AdagradOptions options = {});
+/// Options of adadelta.
+struct AdadeltaOptions {
+  double rho = 0.9;   ///< the decay of the means of the squares
+  double eps = 1e-6;  ///< added below the roots
+};
+/// By the roots of the mean squares of the updates and of the gradients (M. Zeiler, 2012).
+GradientTransformation adadelta(Schedule learning_rate = 1, AdadeltaOptions options = {});
+/// Options of rmsprop.
+struct RmspropOptions {
+  double decay = 0.9;                   ///< of the mean of the squares
+  double eps = 1e-8;                    ///< added below the root
+  double initial_scale = 0;             ///< what the mean of the squares begins with
+  bool centered = false;                ///< by the standard deviation instead of the root of the mean square
+  std::optional<double> momentum = {};  ///< as of SgdOptions
+  bool nesterov = false;                ///< as of SgdOptions
+};
+/// By the root of the mean square of the gradients (T. Tieleman, G. Hinton, 2012).
+GradientTransformation rmsprop(Schedule learning_rate, RmspropOptions options = {});
+/// Options of adafactor.
+struct AdafactorOptions {
+  Int min_dim_size_to_factor = 128;                ///< matrices smaller than this keep all squares
+  double decay_rate = 0.8;                         ///< the mean after k updates decays by 1 - k^-decay_rate
+  bool multiply_by_parameter_scale = true;         ///< steps in proportion to the weights
+  std::optional<double> clipping_threshold = 1.0;  ///< as of clip_by_block_rms; `none`: no limit
+  std::optional<double> momentum = {};             ///< the decay of a mean of the updates; absent: there is none
+  double weight_decay_rate = 0;                    ///< the part of the weights that is taken away
+  double eps = 1e-30;                              ///< added to the squares
+  bool factored = true;                            ///< whether means of rows and columns stand for all squares of a matrix
+};
+/// By root mean squares of which only the means of rows and columns are kept (N. Shazeer, M. Stern, 2018).
+GradientTransformation adafactor(Schedule learning_rate, AdafactorOptions options = {});
+
+}  // namespace weft::optim
+
+namespace weft {
+namespace optax = optim;
+}  // namespace weft

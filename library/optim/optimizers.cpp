@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <cmath>
+
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/library/optim/optim.h"
+#include "weft/library/optim/rules.h"
+
+namespace weft::optim {
+
+namespace {
+
+using Kept = std::vector<Array>;
+
+Array moved(double decay, const Array& mean, const Array& x) { return (1 - decay) * x + decay * mean; }
+Array square_of(const Array& g) { return g.dtype().is_complex() ? square(abs(g)) : square(g); }
+Array unbiased(const Array& mean, double decay, const Array& count) { return mean / as(1 - power_of(decay, count), mean); }
+/// The mean of the gradients as the step uses it.
+Array first_moment(const AdamOptions& o, const Array& g, const Array& mean, const Array& count) {
+  if (!o.nesterov) return unbiased(mean, o.b1, count);
+  return o.b1 * unbiased(mean, o.b1, count + 1) + (1 - o.b1) * unbiased(g, o.b1, count);
+}
+
+/// Adam and its relatives: `squares` replaces the mean of the squares, of the gradient and the new mean; `step` gives the update.
+GradientTransformation adam_like(const char* name, LeafInit init,
+                                 std::function<Array(const Array& g, Kept& kept, const Array& count)> update) {
+  return by_leaf({.name = name,
+                  .counts = true,
+                  .init = std::move(init),
+                  .update = [update = std::move(update)](const Array& g, const Array*, Kept& kept, const Array& count) {
+                    return update(g, kept, count);
+                  }});
+}
+GradientTransformation scaled_by_adam(const AdamOptions& o) {
+  return adam_like("adam", zeros_for(2), [o](const Array& g, Kept& kept, const Array& count) {
+    kept[0] = moved(o.b1, kept[0], g);
+    kept[1] = moved(o.b2, kept[1], square_of(g));
+    return Array(first_moment(o, g, kept[0], count) / (sqrt(unbiased(kept[1], o.b2, count) + o.eps_root) + o.eps));
+  });
+}
+template <class O>
+AdamOptions adam_options(const O& o, bool nesterov) {
+  return {.b1 = o.b1, .b2 = o.b2, .eps = o.eps, .eps_root = o.eps_root, .nesterov = nesterov};
+}
+
+/// The two largest dimensions, the smaller one first, if that one has at least so many elements.
+std::optional<std::pair<int, int>> factored_dimensions(const Shape& shape, bool factored, std::int64_t least) {
+  if (!factored || shape.size() < 2) return {};
+  std::vector<int> order;
+  for (int i = 0; i < static_cast<int>(shape.size()); ++i) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](int i, int j) { return shape[i] < shape[j]; });
+  const std::pair<int, int> two{order[order.size() - 2], order.back()};
+  if (shape[two.first] < least) return {};
+  return two;
+}
+
+}  // namespace
+
+GradientTransformation sgd(Schedule learning_rate, SgdOptions options) {
+  GradientTransformation last = scale_by_learning_rate(std::move(learning_rate));
+  if (!options.momentum) return last;
+  return chain({trace(*options.momentum, options.nesterov), std::move(last)});
+}
+GradientTransformation sgd(Schedule learning_rate, double momentum, bool nesterov) {
+  return sgd(std::move(learning_rate), {.momentum = momentum, .nesterov = nesterov});
+}
+GradientTransformation sign_sgd(Schedule learning_rate) {
+  return chain({by_leaf({.name = "sign_sgd", .update = [](const Array& g, const Array*, Kept&, const Array&) { return sign(g); }}),
+                scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation adam(Schedule learning_rate, AdamOptions options) {
+  return chain({scaled_by_adam(options), scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation adam(Schedule learning_rate, double b1, double b2, double eps) {
+  return adam(std::move(learning_rate), {.b1 = b1, .b2 = b2, .eps = eps});
+}
+GradientTransformation nadam(Schedule learning_rate, AdamOptions options) {
+  options.nesterov = true;
+  return adam(std::move(learning_rate), options);
+}
+GradientTransformation amsgrad(Schedule learning_rate, AdamOptions o) {
+  return chain({adam_like("amsgrad", zeros_for(3),
+                          [o](const Array& g, Kept& kept, const Array& count) {
+                            kept[0] = moved(o.b1, kept[0], g);
+                            kept[1] = moved(o.b2, kept[1], square_of(g));
+                            kept[2] = maximum(kept[2], unbiased(kept[1], o.b2, count));
+                            return Array(first_moment(o, g, kept[0], count) / (sqrt(kept[2] + o.eps_root) + o.eps));
+                          }),
+                scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation adamax(Schedule learning_rate, AdamOptions o) {
+  return chain({adam_like("adamax", zeros_for(2),
+                          [o](const Array& g, Kept& kept, const Array& count) {
+                            kept[0] = moved(o.b1, kept[0], g);
+                            kept[1] = maximum(abs(g) + o.eps, o.b2 * kept[1]);
+                            return Array(first_moment(o, g, kept[0], count) / kept[1]);
+                          }),
+                scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation radam(Schedule learning_rate, AdamOptions o) {
+  return chain({adam_like("radam", zeros_for(2),
+                          [o](const Array& g, Kept& kept, const Array& count) {
+                            kept[0] = moved(o.b1, kept[0], g);
+                            kept[1] = moved(o.b2, kept[1], square_of(g));
+                            const double most = 2 / (1 - o.b2) - 1;
+                            // What is left of the difference has few digits in float32.
+                            const Array steps = count.astype(float64), power = pow(o.b2, steps);
+                            const Array length = most - 2 * steps * power / (1 - power), enough = length >= 5;
+                            const Array used = where(enough, length, 5);
+                            const Array factor = sqrt((used - 4) * (used - 2) * most / ((most - 4) * (most - 2) * used));
+                            const Array mean = first_moment(o, g, kept[0], count);
+                            return where(enough, as(factor, g) * mean / (sqrt(unbiased(kept[1], o.b2, count) + o.eps_root) + o.eps), mean);
+                          }),
+                scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation adabelief(Schedule learning_rate, AdamOptions o) {
+  return chain({adam_like("adabelief", zeros_for(2),
+                          [o](const Array& g, Kept& kept, const Array& count) {
+                            kept[0] = moved(o.b1, kept[0], g);
+                            kept[1] = moved(o.b2, kept[1], square_of(g - kept[0])) + o.eps_root;
+                            return Array(first_moment(o, g, kept[0], count) / (sqrt(unbiased(kept[1], o.b2, count)) + o.eps));
+                          }),
+                scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation yogi(Schedule learning_rate, AdamOptions o) {
+  const auto init = [](const Array& p) { return Kept{full_like(p, 1e-6), full_like(p, 1e-6)}; };
+  return chain({adam_like("yogi", init,
+                          [o](const Array& g, Kept& kept, const Array& count) {
+                            const Array squares = square_of(g);
+                            kept[0] = moved(o.b1, kept[0], g);
+                            kept[1] = kept[1] - (1 - o.b2) * sign(kept[1] - squares) * squares;
+                            return Array(first_moment(o, g, kept[0], count) / (sqrt(unbiased(kept[1], o.b2, count) + o.eps_root) + o.eps));
+                          }),
+                scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation adamw(Schedule learning_rate, AdamwOptions options) {
+  return chain({scaled_by_adam(adam_options(options, options.nesterov)), add_decayed_weights(options.weight_decay, options.mask),
+                scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation nadamw(Schedule learning_rate, AdamwOptions options) {
+  options.nesterov = true;
+  return adamw(std::move(learning_rate), std::move(options));
+}
+GradientTransformation lamb(Schedule learning_rate, LambOptions options) {
+  return chain({scaled_by_adam(adam_options(options, false)), add_decayed_weights(options.weight_decay, options.mask),
+                scale_by_trust_ratio(), scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation lion(Schedule learning_rate, LionOptions o) {
+  return chain({by_leaf({.name = "lion",
+                         .init = zeros_for(1),
+                         .update =
+                             [b1 = o.b1, b2 = o.b2](const Array& g, const Array*, Kept& kept, const Array&) {
+                               const Array step = sign(moved(b1, kept[0], g));
+                               kept[0] = moved(b2, kept[0], g);
+                               return step;
+                             }}),
+                add_decayed_weights(o.weight_decay, o.mask), scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation adagrad(Schedule learning_rate, AdagradOptions o) {
+  return chain({by_leaf({.name = "adagrad",
+                         .init = [o](const Array& p) { return Kept{full_like(p, o.initial_accumulator_value)}; },
+                         .update =
+                             [o](const Array& g, const Array*, Kept& kept, const Array&) {
+                               kept[0] = kept[0] + square_of(g);
+                               const Array some = kept[0] > 0;
+                               return where(some, g * rsqrt(where(some, kept[0], 1) + o.eps), zeros_like(g));
+                             }}),
+                scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation adadelta(Schedule learning_rate, AdadeltaOptions o) {
+  return chain({by_leaf({.name = "adadelta",
+                         .init = zeros_for(2),
+                         .update =
+                             [o](const Array& g, const Array*, Kept& kept, const Array&) {
+                               kept[0] = moved(o.rho, kept[0], square_of(g));
+                               const Array step = sqrt(kept[1] + o.eps) / sqrt(kept[0] + o.eps) * g;
+                               kept[1] = moved(o.rho, kept[1], square_of(step));
+                               return step;
+                             }}),
+                scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation rmsprop(Schedule learning_rate, RmspropOptions o) {
+  const auto init = [o](const Array& p) {
+    Kept kept{full_like(p, o.initial_scale)};
+    if (o.centered) kept.push_back(zeros_like(p));
+    return kept;
+  };
+  std::vector<GradientTransformation> parts{by_leaf({.name = "rmsprop",
+                                                     .init = init,
+                                                     .update =
+                                                         [o](const Array& g, const Array*, Kept& kept, const Array&) {
+                                                           kept[0] = moved(o.decay, kept[0], square_of(g));
+                                                           if (!o.centered) return Array(g * rsqrt(kept[0] + o.eps));
+                                                           kept[1] = moved(o.decay, kept[1], g);
+                                                           return Array(g * rsqrt(kept[0] - square_of(kept[1]) + o.eps));
+                                                         }}),
+                                            scale_by_learning_rate(std::move(learning_rate))};
+  if (o.momentum) parts.push_back(trace(*o.momentum, o.nesterov));
+  return chain(std::move(parts));
+}
+GradientTransformation adafactor(Schedule learning_rate, AdafactorOptions o) {
+  const std::int64_t least = o.min_dim_size_to_factor;
+  const auto dimensions = [=](const Array& p) { return factored_dimensions(p.shape(), o.factored, least); };
+  const auto init = [=](const Array& p) {
+    const auto two = dimensions(p);
+    if (!two) return Kept{zeros_like(p)};
+    return Kept{zeros(p.shape().erased(two->second), p.dtype()), zeros(p.shape().erased(two->first), p.dtype())};
+  };
+  const auto update = [=](const Array& g, const Array*, Kept& kept, const Array& count) {
+    const Array decay = as(1 - pow(count.astype(float32), -o.decay_rate), g), squares = square_of(g) + o.eps;
+    const auto mean_with = [&](const Array& mean, const Array& x) { return Array(decay * mean + (1 - decay) * x); };
+    const auto two = dimensions(g);
+    if (!two) {
+      kept[0] = mean_with(kept[0], squares);
+      return Array(g * rsqrt(kept[0]));
+    }
+    const auto [small, large] = *two;
+    kept[0] = mean_with(kept[0], mean(squares, large));
+    kept[1] = mean_with(kept[1], mean(squares, small));
+    const int row = small > large ? small - 1 : small;
+    const Array rows = rsqrt(kept[0] / mean(kept[0], row, {.keepdims = true}));
+    return Array(g * expand_dims(rows, large) * expand_dims(rsqrt(kept[1]), small));
+  };
+  std::vector<GradientTransformation> parts{by_leaf({.name = "adafactor", .counts = true, .init = init, .update = update})};
+  if (o.clipping_threshold) parts.push_back(clip_by_block_rms(*o.clipping_threshold));
+  parts.push_back(scale_by_schedule(std::move(learning_rate)));
+  if (o.multiply_by_parameter_scale)
+    parts.push_back(by_leaf({.name = "adafactor", .needs_params = true, .update = [](const Array& g, const Array* p, Kept&, const Array&) {
+                               return Array(g * as(maximum(sqrt(mean(square_of(*p))), 1e-3), g));
+                             }}));
+  if (o.momentum) parts.push_back(ema(*o.momentum, false));
+  if (o.weight_decay_rate != 0) parts.push_back(add_decayed_weights(o.weight_decay_rate));
+  parts.push_back(scale(-1));
+  return chain(std::move(parts));
+}
+
+}  // namespace weft::optim
