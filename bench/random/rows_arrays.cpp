@@ -380,6 +380,15 @@ const Row kRows[] = {
      [](Writer& w) { return written(w, {{{2003, 401}, float64}}, "return jnp.max(jnp.abs(a), 0)", [](A a) { return max(abs(a), 0); }); }},
     {"var_three_columns_f64",
      [](Writer& w) { return written(w, {{{200000, 3}, float64}}, "return jnp.var(a, 0)", [](A a) { return var(a, 0); }); }},
+    {"norms_middle_f32",
+     [](Writer& w) {
+       return written(w, {{{301, 203, 5}}}, "return jnp.sqrt(jnp.sum(a * a, 1))", [](A a) { return sqrt(sum(a * a, 1)); });
+     }},
+    {"one_hot_bf16",
+     [](Writer& w) {
+       return written(w, {{{3001}, int32, 100, 50}}, "return jax.nn.one_hot(a, 100, dtype=jnp.bfloat16)",
+                      [](A a) { return nn::one_hot(a, 100, bfloat16); });
+     }},
     {"unit_rows_bf16",
      [](Writer& w) {
        return written(w, {{{3000, 301}, bfloat16}}, "return a / jnp.sqrt(jnp.sum(a * a, 1, keepdims=True) + 1e-3)",

@@ -225,6 +225,13 @@ Value* VectorBuilder::convert_value(Value* v, DType from, DType to) {
       return ir_.CreateICmpNE(ir_.CreateShl(v, same(v, std::uint64_t{1})), same(v, std::uint64_t{0}));
     return from.is_floating() ? ir_.CreateFCmpUNE(v, same(v, 0.0)) : ir_.CreateICmpNE(v, same(v, std::uint64_t{0}));
   }
+  llvm::Type* target = with_lanes(type(to), v);
+  if (from.is_bool() && to.is_floating()) {  // one masked move, where a conversion of masks takes three instructions
+    llvm::Constant* one = to == float16    ? llvm::ConstantInt::get(target, 0x3c00)
+                          : to == bfloat16 ? llvm::ConstantInt::get(target, 0x3f80)
+                                           : llvm::ConstantFP::get(target, 1);
+    return ir_.CreateSelect(v, one, llvm::Constant::getNullValue(target));
+  }
   if (from == float16) return convert_value(half_to_float(v), float32, to);
   if (from == bfloat16) return convert_value(bfloat_to_float(v), float32, to);
   if (to == float16 || to == bfloat16) {
@@ -233,7 +240,6 @@ Value* VectorBuilder::convert_value(Value* v, DType from, DType to) {
     Value* f = wide ? double_to_odd_float(convert_value(v, from, float64)) : convert_value(v, from, float32);
     return to == float16 ? float_to_half(f) : float_to_bfloat(f);
   }
-  llvm::Type* target = with_lanes(type(to), v);
   if (from.is_floating()) {
     if (to.is_floating()) return to == float64 ? ir_.CreateFPExt(v, target) : ir_.CreateFPTrunc(v, target);
     if (lanes_of(v) > 1 && features_.gpu == VectorFeatures::Gpu::none) return saturated(ir_, v, from, to, target);
