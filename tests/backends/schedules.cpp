@@ -63,6 +63,7 @@ std::vector<Case> cases() {
   all.push_back(make_case("records", [](Xs x) { return x[0](slice(), 0) * x[0](slice(), 1) + x[0](slice(), 2); }, {values({5000, 3}, 1)}));
   all.push_back(make_case("cumulative", [](Xs x) { return cumsum(x[0], 1); }, {values({20, 77}, 1)}));
   all.push_back(make_case("float64", [](Xs x) { return exp(astype(x[0], float64)); }, {values({30, 40}, 1)}));
+  all.push_back(make_case("middle", [](Xs x) { return sum(x[0] * x[0], 1); }, {values({9, 40, 5}, 1)}));
   return all;
 }
 
@@ -130,6 +131,14 @@ TEST_CASE("schedules: what is stated is what the code is made from, and keeps al
     const Arrays want = again->call(c.args, 0), got = bare->call(c.args, 0);
     for (std::size_t i = 0; i < want.size(); ++i) CHECK(tools::difference(got[i], want[i], nullptr, {2e-6, 2e-6}) == "");
   }
+}
+
+TEST_CASE("schedules: of sums that one vector of lanes computes several go side by side") {
+  const Case middle = make_case("middle", [](Xs x) { return max(x[0], 1); }, {values({40, 30, 5}, 1)});
+  const std::string chosen = schedule_of(middle);
+  INFO(chosen);
+  CHECK(chosen.find("unroll i0 by 4") != std::string::npos);
+  CHECK(same_bits(middle, "kernel0:\n  vectorize i1 by 8\n"));
 }
 
 TEST_CASE("schedules: independent work in another order gives the same bits") {

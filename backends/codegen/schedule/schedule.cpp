@@ -9,6 +9,7 @@
 #include "weft/backends/codegen/schedule/cost.h"
 #include "weft/backends/codegen/schedule/kernel_accesses.h"
 #include "weft/backends/codegen/schedule/memory_steps.h"
+#include "weft/backends/codegen/schedule/pairs.h"
 #include "weft/backends/codegen/schedule/records.h"
 #include "weft/backends/codegen/schedule/row_division.h"
 
@@ -45,8 +46,8 @@ class Scheduler {
     schedule_.lanes = choose_lanes(longest);
     // No wider than the longest loop.
     while (schedule_.lanes > 4 && schedule_.lanes / 2 >= longest) schedule_.lanes /= 2;
-    if (goes_by_pairs()) {
-      plan_pairs();
+    if (vector_bytes_ >= 16 && plan_pairs(k_, nodes_[0], target_, schedule_)) {
+      nest_vector_.assign(1, schedule_.vector_dim >= 0 ? -1 : schedule_.nests[0].parallel.back().dim);
     } else {
       choose_vector_loops();
       for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
@@ -203,74 +204,6 @@ class Scheduler {
     if (schedule_.vector_dim >= 0) nest_vector_.assign(n, -1);
   }
 
-  /// Whether the innermost loop runs over the two parts of complex elements, and along every other loop some array is strided.
-  bool goes_by_pairs() const {
-    const Nest& t = k_.nests[0];
-    if (k_.nests.size() != 1 || !t.reduce.empty() || !t.repeats.empty() || vector_bytes_ < 16) return false;
-    const std::vector<int>& loops = t.parallel.empty() ? k_.outer : t.parallel;
-    if (loops.empty() || size(loops.back()) != 2) return false;
-    std::vector<NodeId> positions;
-    for (NodeId id : nodes_[0])
-      if (const Node& n = k_.dag[id]; n.kind == NodeKind::load && (n.dims >> loops.back() & 1)) positions.push_back(n.operands[0]);
-    for (const Store& s : t.stores) positions.push_back(s.position);
-    const auto strides = [&](int d, auto&& allowed) {
-      return std::all_of(positions.begin(), positions.end(), [&](NodeId p) {
-        std::int64_t s = 0;
-        return k_.dag.stride(p, d, s) && allowed(s);
-      });
-    };
-    if (!strides(loops.back(), [](std::int64_t s) { return s == 1; })) return false;
-    std::vector<int> others = k_.outer;
-    others.insert(others.end(), t.parallel.begin(), t.parallel.end());
-    return std::none_of(others.begin(), others.end(), [&](int d) {
-      return d != loops.back() && !runs_singly(d) && strides(d, [](std::int64_t s) { return s >= -2 && s <= 2; });
-    });
-  }
-  /// Vectorises over pairs. The loops along which pairs are contiguous come last, a cache line at a time, with those of contiguous loads
-  /// innermost.
-  void plan_pairs() {
-    const Nest& t = k_.nests[0];
-    const bool in_nest = !t.parallel.empty();
-    std::vector<int> loops = in_nest ? t.parallel : k_.outer;
-    const int pair = loops.back();
-    loops.pop_back();
-    schedule_.lanes = 2;
-    const auto neighbours = [&](NodeId position, int dim) {
-      std::int64_t s = 0;
-      return k_.dag.stride(position, dim, s) && s == 2;
-    };
-    std::vector<LoopPlan> plans, written, read;
-    for (int d : loops) {
-      bool reads = false, writes = false;
-      for (NodeId id : nodes_[0])
-        if (const Node& n = k_.dag[id]; n.kind == NodeKind::load && (n.dims >> pair & 1)) reads |= neighbours(n.operands[0], d);
-      for (const Store& s : t.stores) writes |= neighbours(s.position, d);
-      const int line = static_cast<int>(target_.line_bytes) / (2 * k_.args[static_cast<std::size_t>(t.stores[0].arg)].dtype.itemsize());
-      const LoopPlan plan{d, runs_singly(d) || in_nest ? 1 : static_cast<int>(std::min<std::int64_t>(line, size(d))), false};
-      if (in_nest)
-        plans.push_back(plan);
-      else if (writes)
-        written.push_back(plan);
-      else if (reads)
-        read.push_back(plan);
-      else
-        plans.push_back({d, 1, false});
-    }
-    plans.insert(plans.end(), written.begin(), written.end());
-    plans.insert(plans.end(), read.begin(), read.end());
-    plans.push_back({pair, 1, true});
-    NestSchedule nest;
-    if (in_nest) {
-      for (int d : k_.outer) schedule_.outer.push_back({d, 1, false});
-      nest.parallel = std::move(plans);
-    } else {
-      schedule_.outer = std::move(plans);
-      schedule_.vector_dim = pair;
-    }
-    nest_vector_.assign(1, in_nest ? pair : -1);
-    schedule_.nests.push_back(std::move(nest));
-  }
-
   void plan_nest(std::size_t i) {
     const Nest& t = k_.nests[i];
     NestSchedule s;
@@ -345,6 +278,13 @@ class Scheduler {
           most = shared_loads(i, l->dim), shared = l;
       if (shared && room > 1) take(*shared, size(shared->dim), by_points ? 6 : 4), shares = true;
     }
+    const bool alone = by_points && std::all_of(loops.begin(), loops.end(), [](const LoopPlan* l) { return l->unroll == 1; });
+    // Lanes of which there is one vector only: further points, so that one sum need not wait for the last.
+    for (std::size_t l = loops.size(); alone && with_outer && room > 1 && l-- > 0;)
+      if (!loops[l]->vector && !runs_singly(loops[l]->dim) && size(loops[l]->dim) >= 8) {
+        take(*loops[l], size(loops[l]->dim), 4);
+        break;
+      }
     LoopPlan* last = s.reduce.empty() ? nullptr : &s.reduce.back();
     if (last && last->vector) take(*last, size(last->dim) / schedule_.lanes, shares ? 2 : 4);
     return true;
