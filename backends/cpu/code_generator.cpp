@@ -189,15 +189,15 @@ const Processor& processor() {
   return p;
 }
 
-std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, CodeTier tier) {
-  auto module = std::make_unique<llvm::Module>(name, context);
+ModuleOwner new_module(llvm::LLVMContext& context, const std::string& name, CodeTier tier) {
+  ModuleOwner module(new llvm::Module(name, context));
   module->setTargetTriple(processor().triple);
   module->setDataLayout(thread_machine(tier).createDataLayout());
   return module;
 }
 
-std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, const Processor& p) {
-  auto module = std::make_unique<llvm::Module>(name, context);
+ModuleOwner new_module(llvm::LLVMContext& context, const std::string& name, const Processor& p) {
+  ModuleOwner module(new llvm::Module(name, context));
   module->setTargetTriple(p.triple);
   module->setDataLayout(make_machine(p, llvm::CodeGenOptLevel::None)->createDataLayout());
   return module;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/backends/codegen/emit/llvm_objects.h"
 #include "weft/backends/codegen/emit/vector_builder.h"
 #include "weft/backends/cpu/jit.h"
 
@@ -26,8 +27,8 @@ Processor processor_named(std::string_view name);
 /// "x86-64", "x86-64-v2", ..., those with less first; "aarch64".
 std::span<const std::string_view> known_processors();
 
-std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, CodeTier tier);
-std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, const Processor& p);
+ModuleOwner new_module(llvm::LLVMContext& context, const std::string& name, CodeTier tier);
+ModuleOwner new_module(llvm::LLVMContext& context, const std::string& name, const Processor& p);
 
 /// Throws CompileError if the module is malformed.
 void verify(const llvm::Module& module);

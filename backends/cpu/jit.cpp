@@ -213,8 +213,8 @@ struct Schedules {
 std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, const Schedules& all, bool made,
                                      std::vector<std::vector<FixedPointer>>& tables) {
   const std::vector<Schedule>& schedules = all.of(u.tier);
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
+  ContextOwner context;
+  ModuleOwner module;
   const auto emit = [&] {
     module = new_module(context, "weft", u.tier);
     const VectorFeatures& features = processor().vectors;
@@ -257,7 +257,7 @@ std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, cons
 
 /// Whether all of the unit's kernels can be run without machine code; then they are in `code`.
 bool interpret(const Unit& u, const KernelProgram& p, const std::vector<Schedule>& schedules, NativeCode& code) {
-  llvm::LLVMContext context;
+  ContextOwner context;
   const auto module = new_module(context, "weft", CodeTier::baseline);
   std::vector<std::unique_ptr<InterpretedCode>> made;
   for (std::size_t i = 0; i < u.kernels.size(); ++i) {
@@ -381,7 +381,7 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
 
 std::unique_ptr<NativeCode> compile_kernel(const Kernel& k, const Schedule& s) {
   const LibraryUse use;
-  llvm::LLVMContext context;
+  ContextOwner context;
   const auto module = new_module(context, "weft", CodeTier::optimized);
   emit_kernel(*module, k, s, processor().vectors, kernel_symbol(0));
   verify(*module);
@@ -421,7 +421,7 @@ std::string code_identity() {
 
 std::string code_as_text(const KernelProgram& p, const std::vector<Schedule>& schedules, bool assembly) {
   const LibraryUse use;
-  llvm::LLVMContext context;
+  ContextOwner context;
   const auto module = new_module(context, "", CodeTier::optimized);
   const std::vector<char> called = called_kernels(p);
   for (std::size_t i = 0; i < p.kernels.size(); ++i)

@@ -23,6 +23,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "weft/backends/codegen/emit/llvm_objects.h"
 #include "weft/backends/codegen/gpu/gpu_algebra.h"
 #include "weft/backends/codegen/gpu/gpu_radix.h"
 #include "weft/backends/common/code_cache.h"
@@ -240,10 +241,9 @@ std::vector<std::pair<std::string, std::string>> others_in(const llvm::Module& m
   return names;
 }
 
-std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const KernelProgram& p, const GpuTarget& target,
-                                           llvm::TargetMachine* machine, const std::string& prefix,
-                                           std::vector<std::vector<GpuFunction>>& functions) {
-  auto module = std::make_unique<llvm::Module>("weft", context);
+ModuleOwner build_module(llvm::LLVMContext& context, const KernelProgram& p, const GpuTarget& target, llvm::TargetMachine* machine,
+                         const std::string& prefix, std::vector<std::vector<GpuFunction>>& functions) {
+  ModuleOwner module(new llvm::Module("weft", context));
   if (machine) {
     module->setTargetTriple("nvptx64-nvidia-cuda");
     module->setDataLayout(machine->createDataLayout());
@@ -338,7 +338,7 @@ std::string libdevice_path() {
 GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target, const std::string& prefix) {
   const LibraryUse use;
   GpuCode code;
-  llvm::LLVMContext context;
+  ContextOwner context;
   if (target.emulated) {
     const auto module = build_module(context, p, target, nullptr, prefix, code.kernels);
     code.others = others_in(*module, prefix);
@@ -359,7 +359,7 @@ GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target, const s
 
 std::string gpu_llvm_text(const KernelProgram& p, const GpuTarget& target) {
   const LibraryUse use;
-  llvm::LLVMContext context;
+  ContextOwner context;
   const auto machine = make_machine(target);
   std::vector<std::vector<GpuFunction>> functions;
   const auto module = build_module(context, p, target, machine.get(), "", functions);

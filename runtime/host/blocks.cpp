@@ -26,11 +26,11 @@ std::string described(const Sharding& s) {
 }
 
 std::pair<std::string, std::string> described_apart(const Sharding& a, const Sharding& b) {
-  std::pair<std::string, std::string> texts{described(a), described(b)};
-  if (texts.first != texts.second) return texts;
-  texts.first += " on " + device_list(a.named().mesh().axes().device_ids);
-  texts.second += " on " + device_list(b.named().mesh().axes().device_ids);
-  return texts;
+  const std::pair<std::string, std::string> texts{described(a), described(b)};
+  const auto devices = [](const Sharding& s) {
+    return s.is_single_device() ? "" : " on " + device_list(s.named().mesh().axes().device_ids);
+  };
+  return {texts.first + devices(a), texts.second + devices(b)};
 }
 
 std::string device_list(const std::vector<int>& ids) {

@@ -16,7 +16,7 @@ class ShardedPlacement final : public Placement {
   const Sharding sharding;
 };
 Ref<const Placement> make_placement(const Sharding& s);
-/// The sharding as text for messages: a device, or a spec and its mesh. Where two have the same text, the devices are added.
+/// The sharding as text for messages: a device, or a spec and its mesh; where two are compared, with the devices of the mesh.
 std::string described(const Sharding& s);
 std::pair<std::string, std::string> described_apart(const Sharding& a, const Sharding& b);
 /// "cpu:0, cpu:1"; of many, the first and the last.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tests/messages.h"
+#include "tests/runtime/devices.h"
 #include "tests/stablehlo/run.h"
 #include "weft/core/ops/control/composite.h"
 #include "weft/frontends/stablehlo/program.h"
@@ -141,6 +142,29 @@ TEST_CASE("written: a scan is one again when it is read, and has the same deriva
   const auto [gc, gx] = grad<0, 1>(g)(c, xs);
   CHECK(allclose(gc, wc));
   CHECK(allclose(gx, wx));
+}
+
+TEST_CASE("written: the devices of a program are numbered from 0, whichever of the machine's they are") {
+  const std::vector<Device> all = devices("cpu");
+  const auto gathered = [](const Mesh& mesh) {
+    const auto f = [](Array v) { return all_gather(v * convert(axis_index("i") + 1, float32), "i", {.tiled = true}); };
+    return shard_map(f, {.mesh = mesh, .in_specs = sharding::P("i"), .out_specs = sharding::P("i")});
+  };
+  const Array x = reshape(arange(6, float32), {2, 3});
+  for (const std::vector<Device>& of : {std::vector{all[5], all[6]}, {all[6], all[5]}, {all[0], all[1]}, {all[1], all[0]}}) {
+    const Jaxpr program = make_jaxpr(gathered(Mesh(of, {2}, {"i"})))(x);
+    const std::string text = to_stablehlo(program);
+    CAPTURE(text);
+    CHECK(has(text, "mhlo.num_partitions = 2 "));
+    CHECK(has(text, "<[\"i\"=2]>\n"));
+    CHECK(has(text, "dense<[[0, 1]]>"));
+    CHECK(allclose(device_get(parse_stablehlo(text)(x)[0]), device_get(program(x)[0])));
+  }
+  // Meshes of the same devices in another order tell their places.
+  const Mesh one({all[5], all[6]}, {2}, {"i"}), other({all[6], all[5]}, {2}, {"i"});
+  const std::string text = to_stablehlo(make_jaxpr([&](Array v) { return gathered(one)(v) + gathered(other)(v); })(x));
+  CHECK(has(text, "mhlo.num_partitions = 2 "));
+  CHECK(has(text, "<[\"i\"=2], device_ids=[1, 0]>"));
 }
 
 TEST_CASE("written: a file holds the text") {

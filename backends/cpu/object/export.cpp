@@ -67,7 +67,7 @@ class FileWriter {
   /// The program for one processor, as a function of the file.
   std::string add_code(const ObjectRequest::Entry& e, const LeveledProcessor& t) {
     const std::string symbol = e.name + "_for_" + (t.level == 0 ? std::string("one") : "v" + std::to_string(t.level));
-    std::unique_ptr<llvm::Module> part = new_module(context_, symbol, t.processor);
+    ModuleOwner part = new_module(context_, symbol, t.processor);
     llvm::Function* const code = write_program(*part, request_.name, symbol, e.program, t.processor, constants_);
     define_library(*part, request_.name);
     for (llvm::Function& f : *part) {
@@ -82,7 +82,7 @@ class FileWriter {
     inner_.push_back(symbol);
     verify(*part);
     // The linker gives functions of equal names others, as each is for its own module alone.
-    if (llvm::Linker::linkModules(*module_, std::move(part)))
+    if (llvm::Linker::linkModules(*module_, std::unique_ptr<llvm::Module>(part.release())))
       throw CompileError("export_object: internal error: parts of " + request_.name + " don't fit together");
     return symbol;
   }
@@ -138,8 +138,8 @@ class FileWriter {
 
   const ObjectRequest& request_;
   const std::vector<LeveledProcessor>& targets_;
-  llvm::LLVMContext context_;
-  std::unique_ptr<llvm::Module> module_;
+  ContextOwner context_;
+  ModuleOwner module_;
   llvm::IRBuilder<> ir_;
   ObjectConstants constants_;
   std::vector<std::string> inner_;

@@ -31,7 +31,7 @@ std::string sharding_text(const std::string& mesh, const PartitionSpec& spec, in
 const Spelling constraint_spelling("sharding_constraint", [](ExportCall& c) -> Names {
   const SpecOnMesh& s = c.get<ShardingConstraintParams>().sharding;
   if (c.block.manual()) return c.in;
-  const std::string mesh = c.block.module().mesh(s.mesh);
+  const std::string mesh = c.block.module().mesh(s.mesh).name;
   return c.block.line(
       fmt::format("sdy.sharding_constraint {} {} : {}", c.in[0].text, sharding_text(mesh, s.spec, c.out[0].ndim()), type_text(c.out[0])),
       c.out);
@@ -41,7 +41,7 @@ const Spelling shard_map_spelling("shard_map", [](ExportCall& c) -> Names {
   const auto& p = c.get<ShardMapParams>();
   if (c.block.manual()) c.fail("is a map within another one, which has no spelling in StableHLO", "name all axes in one map");
   if (c.in.empty() && c.out.empty()) return {};
-  const ManualMesh mesh{c.block.module().mesh(p.mesh), p.mesh};
+  const ManualMesh mesh = c.block.module().mesh(p.mesh);
   std::string operands, in_shardings, out_shardings, axes;
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     operands += (i ? ", " : "") + c.in[i].text;

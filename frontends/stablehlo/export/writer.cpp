@@ -61,12 +61,7 @@ std::string mesh_text(const MeshAxes& axes) {
   std::string s = "<[";
   for (std::size_t i = 0; i < axes.names.size(); ++i) s += fmt::format("{}{}={}", i ? ", " : "", quoted(axes.names[i]), axes.sizes[i]);
   s += "]";
-  // It may list spare devices.
-  const std::vector<int> ids(axes.device_ids.begin(),
-                             axes.device_ids.begin() + std::min<std::ptrdiff_t>(axes.num_devices(), std::ssize(axes.device_ids)));
-  bool in_order = true;
-  for (std::size_t i = 0; i < ids.size(); ++i) in_order = in_order && ids[i] == static_cast<int>(i);
-  return s + (in_order ? "" : ", device_ids=[" + list_text(ids) + "]") + ">";
+  return s + (axes.device_ids.empty() ? "" : ", device_ids=[" + list_text(axes.device_ids) + "]") + ">";
 }
 
 }  // namespace
@@ -108,13 +103,23 @@ std::string ModuleWriter::function(const std::string& name, const Jaxpr& j, cons
   return own;
 }
 
-std::string ModuleWriter::mesh(const MeshAxes& axes) {
+ManualMesh ModuleWriter::mesh(MeshAxes axes) {
+  // It may list spare devices.
+  if (std::ssize(axes.device_ids) > axes.num_devices()) axes.device_ids.resize(static_cast<std::size_t>(axes.num_devices()));
+  if (axes.device_ids.empty())
+    for (int d = 0; d < axes.num_devices(); ++d) axes.device_ids.push_back(d);
+  bool in_order = true;
+  for (std::size_t i = 0; i < axes.device_ids.size(); ++i) {
+    int& device = axes.device_ids[i];
+    device = partition_of_.try_emplace(device, static_cast<int>(partition_of_.size())).first->second;
+    in_order = in_order && device == static_cast<int>(i);
+  }
+  if (in_order) axes.device_ids.clear();
+  num_partitions_ = std::max(num_partitions_, std::ssize(partition_of_));
   for (const auto& [name, known] : meshes_)
-    if (known == axes) return name;
-  num_partitions_ = std::max(num_partitions_, axes.num_devices());
-  for (const int id : axes.device_ids) num_partitions_ = std::max<std::int64_t>(num_partitions_, id + 1);
+    if (known == axes) return {name, axes};
   meshes_.emplace_back(unused("mesh"), axes);
-  return meshes_.back().first;
+  return {meshes_.back().first, axes};
 }
 
 std::string ModuleWriter::function_text(const std::string& own, const Jaxpr& j, const ManualMesh* within, bool is_main,

@@ -83,8 +83,8 @@ class ModuleWriter {
 
   /// The symbol of a function that is the program, written the first time. `within`: the mesh of the program that calls it, or null.
   std::string function(const std::string& name, const Jaxpr& j, const ManualMesh* within);
-  /// The name of a mesh of these axes, declared the first time.
-  std::string mesh(const MeshAxes& axes);
+  /// A mesh of these axes, declared the first time, whose devices have the numbers of the program's partitions.
+  ManualMesh mesh(MeshAxes axes);
   const StablehloTextOptions& options() const { return options_; }
 
  private:
@@ -98,6 +98,7 @@ class ModuleWriter {
   std::string unused(const std::string& name);
 
   const StablehloTextOptions options_;
+  std::map<int, int> partition_of_;  // by the device: the program's devices are numbered in the order of its meshes, as in JAX
   std::vector<Written> written_;
   std::set<std::string> symbols_;
   std::vector<std::string> functions_;
