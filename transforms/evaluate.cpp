@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "weft/core/array/array_reads.h"
 #include "weft/core/array/host.h"
 #include "weft/core/base/config.h"
 #include "weft/core/base/nesting.h"
@@ -62,7 +63,7 @@ double eager_cost(const Jaxpr& j, const LiveSet& needed) { return cost_of(j, &ne
 
 bool is_compiled_whole(double eager_cost, std::span<const Array> args) {
   return eager_cost > kWorthCompiling && !config.debug_nans && !jit_is_disabled() && !current_trace() &&
-         std::all_of(args.begin(), args.end(), [](const Array& x) { return (as_concrete(x) || as_literal(x)) && !is_donated(x); });
+         std::all_of(args.begin(), args.end(), [](const Array& x) { return (as_concrete(x) || as_literal(x)); });
 }
 
 std::optional<std::vector<Array>> run_whole(const Jaxpr& j, std::span<const Array> args) {
@@ -71,6 +72,8 @@ std::optional<std::vector<Array>> run_whole(const Jaxpr& j, std::span<const Arra
   std::vector<Array> inputs = h.consts;
   inputs.insert(inputs.end(), args.begin(), args.end());
   if (!std::all_of(h.consts.begin(), h.consts.end(), [](const Array& x) { return as_concrete(x) || as_literal(x); })) return {};
+  const ArrayReads reads(inputs);
+  if (reads.donated()) return {};  // the operation that reads it says so
   return host().execute_program(h.jaxpr, inputs);
 }
 

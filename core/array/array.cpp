@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_reads.h"
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/convert_elements.h"
 #include "weft/core/array/host.h"
@@ -86,7 +87,6 @@ Array value_or_throw(const Array& x, const char* operation, SourceLoc loc) {
   const Aval& aval = x.aval();
   if (x.impl()->kind == ArrayImpl::Kind::abstract)
     throw ConcretizationError(fmt::format("{}: {} is abstract: it has a shape and a dtype, but no value", operation, to_string(aval)), loc);
-  if (is_donated(x)) throw_donated(x, operation, loc);
   const TracedArray* t = as_traced(x);
   if (!t) return x;
   check_not_leaked(x, operation, loc);
@@ -132,6 +132,7 @@ void read_elements(const Array& x, DType as, void* out, const char* operation, S
         loc);
   guarded(operation, loc, [&] {
     const Array value = value_or_throw(x, operation, loc);
+    const ArrayReads of_value(value, operation, loc);
     std::vector<std::byte> storage;
     convert_elements(elements(value, storage, loc), value.dtype(), out, as, value.size());
   });
@@ -144,6 +145,7 @@ const void* host_elements(const Array& x, DType as, SourceLoc loc) {
                                  as.name(), to_string(aval)),
                      loc);
   const Array value = value_or_throw(x, "data", loc);
+  const ArrayReads of_value(value, "data", loc);
   if (!as_traced(x)) {
     if (const LiteralArray* literal = as_literal(value)) return literal->bits.data();
     if (const ConcreteArray* c = as_concrete(value); c->buffer && c->buffer->on_host()) {
@@ -167,7 +169,10 @@ void Array::check_one_element(SourceLoc loc) const {
 }
 
 const Array& Array::block_until_ready() const {
-  if (const ConcreteArray* c = as_concrete(*this)) host().wait(*c);
+  if (const ConcreteArray* c = as_concrete(*this)) {
+    const ArrayReads reads(*this, "block_until_ready", {});
+    host().wait(*c);
+  }
   return *this;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/core/array/array_reads.h"
 #include "weft/core/array/host.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error_context.h"
@@ -100,6 +101,7 @@ Trace* staging_trace(const Primitive& op, std::span<const Array> inputs, SourceL
 
 std::vector<Array> bind_checked(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc loc) {
   check_nesting("calls");
+  const ArrayReads reads(inputs, op.name, loc);
   Aval small[4];
   std::vector<Aval> large;
   std::span<Aval> avals;
@@ -112,7 +114,6 @@ std::vector<Array> bind_checked(const Primitive& op, ParamsRef params, std::span
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].is_empty_handle()) throw_empty_array(loc);
     avals[i] = inputs[i].aval();
-    if (is_donated(inputs[i])) throw_donated(inputs[i], std::string(op.name).c_str(), loc);
     if (inputs[i].impl()->kind == ArrayImpl::Kind::abstract)
       throw TracerError(
           fmt::format("{}: an operand {} is abstract: a shape and a dtype without a value; use eval_shape, lower or make_jaxpr", op.name,

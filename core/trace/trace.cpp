@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "weft/core/array/array_reads.h"
 #include "weft/core/array/host.h"
 #include "weft/core/base/config.h"
 #include "weft/core/base/nesting.h"
@@ -127,6 +128,7 @@ Atom Trace::lift(const Array& x) {
   };
   if (const ConcreteArray* c = as_concrete(x);
       c && c->aval.shape.empty() && !c->aval.dtype.is_key() && !c->placement && c->buffer && c->buffer->on_host()) {
+    const ArrayReads reads(x, "trace", {});
     host().wait(*c);
     Literal literal{c->aval, {}};
     std::copy_n(static_cast<const std::byte*>(c->buffer->data()), c->aval.dtype.itemsize(), literal.bits.begin());
@@ -145,6 +147,12 @@ Atom Trace::lift(const Array& x) {
         return remember(builder_.add_eqn(*e.op, e.params, inputs, std::array{x.aval()}, e.loc)[0]);
       }
     }
+  }
+  if (const ConcreteArray* c = as_concrete(x)) {
+    // The program's own array, so that a later donation of the caller's leaves it as it is.
+    const ArrayReads reads(x, "trace", {});
+    Ref<ArrayImpl> own(c->placement ? new ConcreteArray(c->aval, c->shards, c->placement) : new ConcreteArray(c->aval, c->buffer));
+    return remember(builder_.add_const(Array(std::move(own))));
   }
   return remember(builder_.add_const(x));
 }

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_reads.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/ir/mesh_axes.h"
 #include "weft/core/trace/trace.h"
@@ -191,6 +192,7 @@ void save_leaves(const std::string& folder, const std::vector<std::string>& path
     if (!as_concrete(leaves[i]) && !as_literal(leaves[i]))
       throw ConcretizationError(
           fmt::format("save_checkpoint: {} is {} and has no elements to write", paths[i], to_string(leaves[i].aval())), loc);
+  const ArrayReads reads(leaves, "save_checkpoint", loc);
   Talk talk(loc);
   const auto problem_of = [](auto f) -> std::string {
     try {

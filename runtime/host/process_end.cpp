@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "weft/core/array/array_reads.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/base/thread_object.h"
 #include "weft/core/errors/error.h"
@@ -101,7 +102,8 @@ Locks& locks() {
 }
 
 void before_copy() {
-  of_thread<Use>();  // in_child needs it, and can't make it
+  of_thread<Use>();                                 // in_child needs it, and can't make it
+  const ArrayReads none(std::span<const Array>{});  // in_child needs the thread's list
   int expected = open;
   if (state.compare_exchange_strong(expected, copying)) {
     synchronise_threads();
@@ -126,6 +128,7 @@ void in_child() {
   Use& own = of_thread<Use>();  // the other threads are not there
   own.before = own.after = nullptr;
   users().first = &own;
+  forget_reads_of_others();
   release();
 }
 

@@ -44,8 +44,8 @@ void synchronise_threads();
 void at_process_end(void (*finish)());
 
 /// The process-wide locks in the order in which a thread may take them, and a fork does: one is never taken while a later one is held.
-enum class LockRank { eager_variants, linearizations, programs, allocator, pinned_memory };
-inline constexpr std::size_t kLockRanks = 5;
+enum class LockRank { donation, eager_variants, linearizations, programs, allocator, pinned_memory };
+inline constexpr std::size_t kLockRanks = 6;
 
 /// A process-wide lock that no other thread holds while the process is copied. There is one of each rank: a second one is an Error, as a
 /// fork would no longer take the first.

@@ -7,11 +7,14 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "weft/core/array/array_reads.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/base/thread_object.h"
 #include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/process_end.h"
 
 namespace weft::detail {
 namespace {
@@ -34,16 +37,28 @@ DonatingCall::~DonatingCall() { of_thread<CallLine>().loc = saved_; }
 
 namespace {
 
-std::mutex& taking() {
-  static auto& mutex = process_wide<std::mutex>();
-  return mutex;
-}
+/// While one lives, no other thread changes what arrays hold, and none begins to read one.
+class Taking {
+ public:
+  bool is_read(const Array& x) const { return held_.is_read(*x.impl()); }
+
+ private:
+  static std::mutex& mutex() {
+    static auto& m = process_wide<ProcessMutex>(LockRank::donation);
+    return m;
+  }
+  const std::lock_guard<std::mutex> lock_{mutex()};
+  const ArraysHeld held_{synchronise_threads};
+};
 ConcreteArray& concrete(const Array& x) { return *static_cast<ConcreteArray*>(x.impl().get()); }
 /// What `from` holds, which is empty then.
 void move_contents(ConcreteArray& from, ConcreteArray& to) {
   to.buffer = std::exchange(from.buffer, {});
   to.shards = std::exchange(from.shards, {});
   to.placement = std::exchange(from.placement, {});
+}
+void share_contents(ConcreteArray& from, ConcreteArray& to) {
+  to.buffer = from.buffer, to.shards = from.shards, to.placement = from.placement;
 }
 
 }  // namespace
@@ -56,20 +71,38 @@ DonatedArguments::DonatedArguments(std::span<const Array> given, const std::vect
       own[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, Ref<Buffer>())));
       taken_.reserve(given.size());
     }
-  const std::lock_guard lock(taking());
+  const Taking taking;
   for (const Array& x : given)
     if (is_donated(x)) throw_donated(x, what.c_str(), loc);
   for (std::size_t i = 0; i < own.size(); ++i)
     if (!own[i].is_empty_handle()) {
-      move_contents(concrete(given[i]), concrete(own[i]));
+      const bool shared = taking.is_read(given[i]);
+      (shared ? share_contents : move_contents)(concrete(given[i]), concrete(own[i]));
       arguments_[i] = std::move(own[i]);
-      taken_.push_back({given[i], i});
+      taken_.push_back({given[i], i, shared});
     }
 }
 DonatedArguments::~DonatedArguments() {
+  std::erase_if(taken_, [](const Taken& t) { return t.shared; });
   if (taken_.empty()) return;
-  const std::lock_guard lock(taking());
-  for (const Taken& t : taken_) move_contents(concrete(arguments_[t.at]), concrete(t.from));
+  const Taking taking;
+  for (const Taken& t : taken_) {
+    while (taking.is_read(t.from)) std::this_thread::yield();  // a thread that finds it empty, and is about to throw
+    move_contents(concrete(arguments_[t.at]), concrete(t.from));
+  }
+}
+
+void DonatedArguments::keep() {
+  std::vector<Array> contents;  // freed when nobody waits any more
+  std::erase_if(taken_, [](const Taken& t) { return !t.shared; });
+  if (!taken_.empty()) {
+    contents.reserve(taken_.size());
+    for (const Taken& t : taken_) contents.push_back(Array(Ref<ArrayImpl>(new ConcreteArray(t.from.aval(), Ref<Buffer>()))));
+    const Taking taking;
+    for (std::size_t k = 0; k < taken_.size(); ++k)
+      if (!taking.is_read(taken_[k].from)) move_contents(concrete(taken_[k].from), concrete(contents[k]));
+  }
+  taken_.clear();
 }
 
 namespace {

@@ -22,7 +22,8 @@ class [[nodiscard]] DonatingCall {
 };
 
 /// The donated arguments of one call: their memory is taken from them at once, so that of several threads that donate an array one has it
-/// and the others an Error. A call that fails gives back what it has not used.
+/// and the others an Error. An array that a thread reads at this moment (ArrayReads) keeps its memory until then, and the call has a copy.
+/// A call that fails gives back what it has not used.
 class [[nodiscard]] DonatedArguments {
  public:
   /// `what` for the message: "jit of step".
@@ -33,12 +34,13 @@ class [[nodiscard]] DonatedArguments {
   /// The arguments, those that are donated as arrays of this call's own.
   std::span<const Array> arguments() const { return arguments_; }
   /// The call has succeeded: the arrays that were given hold nothing any more.
-  void keep() { taken_.clear(); }
+  void keep();
 
  private:
   struct Taken {
     Array from;
     std::size_t at;
+    bool shared;  // somebody reads it: it has its memory still
   };
   std::vector<Array> arguments_;
   std::vector<Taken> taken_;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_reads.h"
 #include "weft/core/base/counted.h"
 #include "weft/core/base/hash.h"
 #include "weft/core/errors/error.h"
@@ -94,6 +95,7 @@ std::vector<Ref<Buffer>> gather_bytes(const Ref<Buffer>& own, const CollectiveLa
 Array make_array_from_process_local_data(const NamedSharding& s, const Array& local, std::optional<Shape> global_shape, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
   const char* const name = "make_array_from_process_local_data";
+  const ArrayReads reads(local, name, loc);
   value_of(local, name, loc);
   const MeshAxes& mesh = s.mesh().axes();
   const std::vector<std::size_t> here = positions_here(mesh, name, loc);
@@ -140,6 +142,7 @@ Array make_array_from_process_local_data(const NamedSharding& s, const Array& lo
 Array make_array_from_single_device_arrays(const Shape& shape, const NamedSharding& s, const std::vector<Array>& arrays, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
   const char* const name = "make_array_from_single_device_arrays";
+  const ArrayReads reads(arrays, name, loc);
   const MeshAxes& mesh = s.mesh().axes();
   const std::vector<std::size_t> here = positions_here(mesh, name, loc);
   if (const std::string problem = spec_problem(mesh, s.spec(), shape); !problem.empty())
@@ -239,6 +242,7 @@ Mesh local_mesh(const Mesh& mesh, const char* operation, SourceLoc loc) {
 Array host_local_to_global(const Array& x, const Mesh& mesh, const PartitionSpec& spec, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
   const NamedSharding s(mesh, spec, loc);
+  const ArrayReads reads(x, "host_local_array_to_global_array", loc);
   const ConcreteArray* c = value_of(x, "host_local_array_to_global_array", loc);
   if (c && has_remote_shards(*c))
     throw ShardingError(fmt::format("host_local_array_to_global_array: {} is global already", to_string(x.aval())), loc);
@@ -248,6 +252,7 @@ Array host_local_to_global(const Array& x, const Mesh& mesh, const PartitionSpec
 Array global_to_host_local(const Array& x, const Mesh& mesh, const PartitionSpec& spec, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
   const char* const name = "global_array_to_host_local_array";
+  const ArrayReads reads(x, name, loc);
   value_of(x, name, loc);
   const NamedSharding s(mesh, spec, loc);
   if (const std::string problem = spec_problem(mesh.axes(), spec, x.shape()); !problem.empty())
@@ -262,6 +267,7 @@ Array global_to_host_local(const Array& x, const Mesh& mesh, const PartitionSpec
 
 Array allgather_array(const Array& x, bool tiled, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
+  const ArrayReads reads(x, "process_allgather", loc);
   const ConcreteArray* c = value_of(x, "process_allgather", loc);
   const Aval aval{x.shape(), x.dtype(), false};
   if (c && has_remote_shards(*c)) {
@@ -287,6 +293,7 @@ Array allgather_array(const Array& x, bool tiled, SourceLoc given) {
 
 Array broadcast_array(const Array& x, bool is_source, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
+  const ArrayReads reads(x, "broadcast_one_to_all", loc);
   const ConcreteArray* c = value_of(x, "broadcast_one_to_all", loc);
   const Aval aval{x.shape(), x.dtype(), false};
   if (c && has_remote_shards(*c))

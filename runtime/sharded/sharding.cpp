@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_reads.h"
 #include "weft/core/base/counted.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/ir/mesh_axes.h"
@@ -49,17 +50,20 @@ const ConcreteArray* placed(const Array& x, const char* operation) {
 }  // namespace
 
 Sharding Array::sharding() const {
+  const ArrayReads reads(*this, "sharding", effective_loc({}));
   const ConcreteArray* c = placed(*this, "sharding");
   return c ? sharding_of(*c) : Sharding(Device::of_id(default_device_id()));
 }
 std::vector<Device> Array::devices() const { return sharding().device_set(); }
 bool Array::is_fully_addressable() const {
+  const ArrayReads reads(*this, "is_fully_addressable", effective_loc({}));
   const ConcreteArray* c = placed(*this, "is_fully_addressable");
   return !c || !has_remote_shards(*c);
 }
 bool Array::is_fully_replicated() const { return sharding().is_fully_replicated(); }
 
 std::vector<Shard> Array::addressable_shards() const {
+  const ArrayReads reads(*this, "addressable_shards", effective_loc({}));
   const ConcreteArray* c = placed(*this, "addressable_shards");
   const NamedSharding s = sharding().named();
   const MeshAxes& mesh = s.mesh().axes();
@@ -97,6 +101,7 @@ Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc g
   const SourceLoc loc = effective_loc(given);
   if (as_traced(x)) return x;
   const TimelineRange range(Work::transfer, "device_put");
+  const ArrayReads reads(x, "device_put", loc);
   if (!as_literal(x)) placed(x, "device_put");
   const Sharding& s = where.sharding();
   const Aval aval{x.shape(), x.dtype(), false};
@@ -111,8 +116,9 @@ Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc g
   rethrow_as_error("device_put", given);
 }
 
-Array device_get_array(const Array& x, SourceLoc) {
+Array device_get_array(const Array& x, SourceLoc given) {
   if (as_literal(x)) return x;
+  const ArrayReads reads(x, "device_get", effective_loc(given));
   const ConcreteArray* c = placed(x, "device_get");
   if (!c->placement && c->buffer && c->buffer->on_host()) return x;
   const TimelineRange range(Work::transfer, "device_get");
@@ -123,6 +129,7 @@ Array device_get_array(const Array& x, SourceLoc) {
 Array lent_array(const Array& x, SourceLoc loc) {
   const Array there = device_get_array(x, loc);
   const ConcreteArray* c = as_concrete(there);
+  const ArrayReads reads(there, "device_get", effective_loc(loc));
   return c ? wrap_buffer(c->aval, c->buffer) : there;
 }
 
@@ -133,6 +140,7 @@ void throw_row_count(const char* operation, std::size_t rows, std::size_t device
 
 Array put_rows(std::span<const Array> rows, const std::vector<Device>& devices, const char* operation, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
+  const ArrayReads reads(rows, operation, loc);
   if (rows.empty()) throw_row_count(operation, 0, devices.size(), loc);
   const Aval& first = rows[0].aval();
   std::vector<Ref<Buffer>> shards;

@@ -2,7 +2,9 @@
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 
@@ -116,6 +118,61 @@ TEST_CASE("of several threads that donate one array, one has it and the others a
   CHECK(done == kRounds);
   CHECK(refused == (kThreads - 1) * kRounds);
   CHECK(wrong == 0);
+}
+
+TEST_CASE("a thread that reads an array while another donates it has its numbers, or an error") {
+  constexpr std::int64_t kSize = 20000;
+  const auto step = jit([](Array x) { return x + 1.; }, {.donate_argnums = {0}});
+  const auto twice = jit([](Array x) { return x * 2.; });
+  const Array first = full({kSize}, 0., float64);
+  const std::vector<std::function<std::vector<double>(const Array&)>> reads{
+      [](const Array& x) { return x.to_vector<double>(); },
+      [&](const Array& x) { return twice(x).to_vector<double>(); },
+      [](const Array& x) { return (x * 2.).to_vector<double>(); },
+      [](const Array& x) { return vmap([](Array e) { return e * 2.; })(x).to_vector<double>(); },
+      [](const Array& x) { return grad([](Array v) { return sum(v * v); })(x).to_vector<double>(); },
+      [](const Array& x) { return device_put(x, devices()[0]).to_vector<double>(); },
+      [](const Array& x) { return jit([&] { return x * 2.; })().to_vector<double>(); },
+      [](const Array& x) { return concatenate({x, x * 1.}).to_vector<double>(); },
+  };
+  std::atomic<int> whole = 0, refused = 0, wrong = 0;
+  step(first * 1.), twice(first);
+  for (int round = 0; round < 320; ++round) {
+    const Array x = first + 3.;
+    const auto& read = reads[static_cast<std::size_t>(round) % reads.size()];
+    test::together(3, [&](int t) {
+      if (t == 0) {
+        for (int pause = 0; pause < round; ++pause) std::atomic_signal_fence(std::memory_order_seq_cst);
+        wrong += !is(step(x), 4);
+        return;
+      }
+      try {
+        for (int k = 0; k < 20; ++k) {
+          const std::vector<double> v = read(x);
+          wrong += (v[0] != 3. && v[0] != 6.) || std::count(v.begin(), v.end(), v[0]) != static_cast<std::ptrdiff_t>(v.size());
+          ++whole;
+        }
+      } catch (const Error& e) {
+        wrong += std::string(e.what()).find("donated") == std::string::npos;
+        ++refused;
+      }
+    });
+  }
+  CHECK(whole > 0);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("an array that a callback donates while a program reads it stays whole for the program") {
+  const auto step = jit([](Array x) { return x + 1.; }, {.donate_argnums = {0}});
+  const Array x = full({4000}, 3., float64) * 1.;
+  const auto f = jit([&](Array v) {
+    const Array given = pure_callback([&](Array) { return step(x)[0]; }, ShapeDtypeStruct{{}, float64}, v[0]);
+    return v * given;
+  });
+  CHECK(is(f(x), 12));
+  CHECK(is(f(x), 12));  // the program read it, so that the step had a copy
+  CHECK(is(step(x), 4));
+  CHECK_THROWS_AS(f(x), Error);
 }
 
 TEST_CASE("a donated array is given back where the call fails") {

@@ -147,6 +147,29 @@ TEST_CASE("donated arrays can't be used again, and nobody else notices") {
   CHECK(near(y(slice(2)), {1, 1}));
 }
 
+TEST_CASE("what a program captured stays as it is when the array is donated later") {
+  const auto step = jit([](Array x) { return x + 1.f; }, {.donate_argnums = {0}});
+  const Array y = ones(1000);
+  for (const bool placed : {false, true}) {
+    const auto fresh = [&] { return placed ? device_put(full(1000, 3.f), devices("cpu").back()) : full(1000, 3.f) * 1.f; };
+    const auto at = [&](Array v) { return placed ? device_put(v, devices("cpu").back()) : v; };
+    const Array a = fresh(), b = fresh(), c = fresh();
+    const auto f = jit([&](Array v) { return v + a; });
+    const auto g = vmap([&](Array v) { return v + sum(b); });
+    const auto [value, pull] = vjp([&](Array v) { return v * c; }, at(y));
+    const Jaxpr j = make_jaxpr([&](Array v) { return v * b; })(at(y));
+    CHECK(near(f(at(y))(slice(2)), {4, 4}));
+    CHECK(near(g(at(y))(slice(2)), {3001, 3001}));
+    for (const Array& x : {a, b, c}) CHECK(near(step(x)(slice(2)), {4, 4}));
+    CHECK(near(f(at(y))(slice(2)), {4, 4}));
+    CHECK(near(f(at(y * 2.f))(slice(2)), {5, 5}));
+    CHECK(near(std::get<0>(pull(at(y)))(slice(2)), {3, 3}));
+    CHECK(near(detail::eval_jaxpr(j, std::vector<Array>{at(y)})[0](slice(2)), {3, 3}));
+    CHECK(refuses<Error>([&] { g(at(y)); }, {"donated"}));
+    CHECK(refuses<Error>([&] { a + 1; }, {"donated"}));
+  }
+}
+
 TEST_CASE("results of donated arrays that are committed stay on their device") {
   const auto f = jit([](Array x) { return x + 1.f; }, {.donate_argnums = {0}});
   Array x = device_put(ones(1000), devices("cpu").back());

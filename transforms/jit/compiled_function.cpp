@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_reads.h"
 #include "weft/core/array/host.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/trace/trace.h"
@@ -27,7 +28,7 @@ namespace {
 bool is_host_array(const ConcreteArray& c) { return c.buffer && !c.placement; }
 
 /// For messages: what pmap and shard_map make is named as JAX names it, and the caller's function has no name there.
-std::string called(const std::string& name, bool one_division) {
+std::string called_of(const std::string& name, bool one_division) {
   constexpr std::string_view kOfAMap = "_fun";
   return one_division ? "pmap" : name == kOfAMap ? "shard_map" : "jit of " + name;
 }
@@ -35,7 +36,12 @@ std::string called(const std::string& name, bool one_division) {
 }  // namespace
 
 CompiledFunction::CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool one_division)
-    : name_(std::move(name)), jaxpr_(std::move(jaxpr)), donated_(std::move(donated)), device_(device), one_division_(one_division) {
+    : name_(std::move(name)),
+      called_(called_of(name_, one_division)),
+      jaxpr_(std::move(jaxpr)),
+      donated_(std::move(donated)),
+      device_(device),
+      one_division_(one_division) {
   for (const Array& c : jaxpr_.data().consts) {
     captures_tracers_ |= as_traced(c) != nullptr;
     if (const ConcreteArray* array = as_concrete(c)) captures_placed_ |= !is_host_array(*array);
@@ -51,7 +57,7 @@ void CompiledFunction::check_places(std::span<const Array> inputs, FunctionRef<S
     if (!places_) places_.emplace(jaxpr_, one_division_);
     return *places_;
   }();
-  places.check(inputs, called(name_, one_division_), paths, loc);
+  places.check(inputs, called_, paths, loc);
 }
 
 Executable& CompiledFunction::executable() {
@@ -113,9 +119,16 @@ std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inpu
 
 std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLoc loc) {
   EagerScope eager;
-  if (donated_.empty()) return run_on_devices(inputs, loc);
-  DonatedArguments own(inputs, donated_, called(name_, one_division_), loc);
-  std::vector<Array> results = run_on_devices(own.arguments(), loc);
+  if (donated_.empty()) {
+    const ArrayReads reads(inputs, called_, loc);
+    return run_on_devices(inputs, loc);
+  }
+  DonatedArguments own(inputs, donated_, called_, loc);
+  std::vector<Array> results;
+  {
+    const ArrayReads reads(own.arguments(), called_, loc);
+    results = run_on_devices(own.arguments(), loc);
+  }
   own.keep();
   return results;
 }
@@ -126,7 +139,6 @@ std::vector<Array> CompiledFunction::run_on_devices(std::span<const Array> input
   for (const Array& x : inputs) {
     const ConcreteArray* c = as_concrete(x);
     if (!c) continue;
-    if (is_donated(x)) throw_donated(x, called(name_, one_division_).c_str(), loc);
     if (!c->placement) continue;
     sharded |= !c->buffer || (committed && committed->buffer && committed->buffer->device_id() != c->buffer->device_id());
     committed = c;
@@ -153,8 +165,8 @@ void CompiledFunction::check_given_once(std::span<const Array> inputs, FunctionR
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (donated_[i] && as_concrete(inputs[i]) && k != i && inputs[k].impl() == inputs[i].impl()) {
         const std::vector<std::string> names = leaf_paths(paths());
-        throw Error(fmt::format("{}: {} and {} are one array, {}, which is donated and passed twice; donate a copy",
-                                called(name_, one_division_), names[std::min(i, k)], names[std::max(i, k)], to_string(inputs[i].aval())),
+        throw Error(fmt::format("{}: {} and {} are one array, {}, which is donated and passed twice; donate a copy", called_,
+                                names[std::min(i, k)], names[std::max(i, k)], to_string(inputs[i].aval())),
                     loc);
       }
 }
@@ -208,8 +220,11 @@ std::vector<Array> run_program(Program& p, std::vector<Array> args, FunctionRef<
   auto& f = static_cast<CompiledFunction&>(p);
   check_arguments(args, f.jaxpr().data().input_avals(), f.name(), paths, loc);
   if (current_trace()) return bind_jit(f.name(), f.jaxpr(), f.donated(), args, loc);
-  f.check_given_once(args, paths, loc);
-  f.check_places(args, paths, loc);
+  {
+    const ArrayReads reads(args, f.called(), loc);
+    f.check_given_once(args, paths, loc);
+    f.check_places(args, paths, loc);
+  }
   return f.run(args, loc);
 }
 

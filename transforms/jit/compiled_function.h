@@ -16,6 +16,8 @@ class CompiledFunction final : public Program {
   CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool one_division = false);
 
   const std::string& name() const { return name_; }
+  /// For messages: "jit of step".
+  const std::string& called() const { return called_; }
   const Jaxpr& jaxpr() const { return jaxpr_; }
   const std::vector<bool>& donated() const { return donated_; }
   /// Whether it captured tracers, so that it can only be used within their trace.
@@ -46,7 +48,7 @@ class CompiledFunction final : public Program {
   std::vector<Array> run_on_devices(std::span<const Array> inputs, SourceLoc loc);
   std::vector<Array> run_donating(std::span<const Array> inputs, int device, SourceLoc loc);
 
-  const std::string name_;
+  const std::string name_, called_;
   const Jaxpr jaxpr_;
   const std::vector<bool> donated_;
   const int device_;  // committed to it; -1: none

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_reads.h"
 #include "weft/core/base/cancellation.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/base/nesting.h"
@@ -135,6 +136,7 @@ class Cache final : public JitCache {
     const PinnedObject last(last_);
     if (auto* e = static_cast<Entry*>(last.get());
         e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves) && same_scope(*e)) {
+      const ArrayReads reads(leaves, ArrayReads::Unchecked());
       CompiledFunction* function = nullptr;
       if (all_uncommitted(leaves))
         function = e->function.get();
@@ -369,6 +371,7 @@ class Cache final : public JitCache {
       if (x.impl()->kind == ArrayImpl::Kind::abstract || x.impl()->kind == ArrayImpl::Kind::traced)
         throw TracerError(fmt::format("{}: an argument {} has no value; use lower, eval_shape or make_jaxpr", called_, to_string(x.aval())),
                           loc);
+    std::optional<ArrayReads> reads(std::in_place, leaves, called_, loc);
     check_in_shardings(e, c);
     std::vector<Array> inputs(leaves.begin(), leaves.end());
     for (std::size_t i = 0; i < e.in_placements.size(); ++i)
@@ -387,6 +390,7 @@ class Cache final : public JitCache {
         check_devices(c, inputs);
     }
     function->check_given_once(inputs, [&] { return c.function().arguments(); }, loc);
+    reads.reset();
     std::vector<Array> results = function->run(inputs, loc);
     for (std::size_t i = 0; i < e.out_placements.size(); ++i)
       if (e.out_placements[i]) results[i] = device_put_array(results[i], *e.out_placements[i], loc);
