@@ -1,5 +1,7 @@
 #include "weft/runtime/host/collectives.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -14,7 +16,7 @@
 namespace weft::detail {
 namespace {
 
-std::atomic<std::int64_t> calls{0}, bytes_moved{0};
+std::atomic<std::int64_t> calls{0}, all_bytes_moved{0};
 std::atomic<std::int64_t> calls_in_turn{0}, bytes_in_turn{0};
 
 constexpr std::int64_t kChunkBytes = 256 << 10;     // of one operand: what one task joins
@@ -122,7 +124,37 @@ void give_to_all(const Ref<Buffer>& value, std::span<Ref<Buffer>> out, const std
   for (int k : group) out[static_cast<std::size_t>(k)] = value;
 }
 
+/// What a group of n host devices sends.
+std::int64_t bytes_moved_in(const CollectivePlan& plan, std::int64_t n) {
+  const std::int64_t bytes = plan.in.bytes();
+  switch (plan.exchange) {
+    case Exchange::allreduce: return 2 * (n - 1) * bytes;
+    case Exchange::allgather: return n * (n - 1) * bytes;
+    case Exchange::permute:
+      return bytes * std::count_if(plan.parts.perm.begin(), plan.parts.perm.end(), [](const auto& p) { return p.first != p.second; });
+    case Exchange::reduce_scatter:
+    case Exchange::alltoall:
+    case Exchange::broadcast: return (n - 1) * bytes;
+    case Exchange::none:
+    case Exchange::position: break;
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::int64_t bytes_moved(const CollectivePlan& plan) {
+  std::int64_t all = 0;
+  for (const std::vector<int>& group : *plan.groups) all += bytes_moved_in(plan, std::ssize(group));
+  return all;
+}
+
+std::string to_string(const CollectivePlan& plan) {
+  std::size_t devices = 0;
+  for (const std::vector<int>& group : *plan.groups) devices += group.size();
+  return fmt::format("{} over {} of {} on each of {} devices to {}; {} bytes moved", plan.operation, fmt::join(plan.axes, ", "),
+                     to_string(plan.in), devices, to_string(plan.out), bytes_moved(plan));
+}
 
 CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out, DeviceGroups groups,
                                SourceLoc loc) {
@@ -158,28 +190,14 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
       if (any) moved_bytes += (n - 1) * plan.in.bytes();
       continue;
     }
+    moved_bytes += bytes_moved_in(plan, n);
     switch (plan.exchange) {
-      case Exchange::allreduce:
-        give_to_all(n == 1 ? in[at(0)] : reduction_group(plan, in, group, first), out, group);
-        moved_bytes += 2 * (n - 1) * plan.in.bytes();
-        break;
-      case Exchange::allgather:
-        give_to_all(gather_group(plan, in, group, first), out, group);
-        moved_bytes += n * (n - 1) * plan.in.bytes();
-        break;
-      case Exchange::reduce_scatter:
-        scatter_group(plan, in, out, group, device_ids);
-        moved_bytes += (n - 1) * plan.in.bytes();
-        break;
-      case Exchange::alltoall:
-        exchange_group(plan, in, out, group, device_ids);
-        moved_bytes += (n - 1) * plan.in.bytes();
-        break;
+      case Exchange::allreduce: give_to_all(n == 1 ? in[at(0)] : reduction_group(plan, in, group, first), out, group); break;
+      case Exchange::allgather: give_to_all(gather_group(plan, in, group, first), out, group); break;
+      case Exchange::reduce_scatter: scatter_group(plan, in, out, group, device_ids); break;
+      case Exchange::alltoall: exchange_group(plan, in, out, group, device_ids); break;
       case Exchange::permute:
-        for (const auto& [from, to] : plan.parts.perm) {
-          out[at(to)] = in[at(from)];
-          moved_bytes += from == to ? 0 : plan.in.bytes();
-        }
+        for (const auto& [from, to] : plan.parts.perm) out[at(to)] = in[at(from)];
         for (int k : group) {
           Ref<Buffer>& o = out[static_cast<std::size_t>(k)];
           if (o) continue;
@@ -187,10 +205,7 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
           std::memset(o->data(), 0, o->bytes());
         }
         break;
-      case Exchange::broadcast:
-        give_to_all(in[at(plan.parts.source)], out, group);
-        moved_bytes += (n - 1) * plan.in.bytes();
-        break;
+      case Exchange::broadcast: give_to_all(in[at(plan.parts.source)], out, group); break;
       case Exchange::none:
       case Exchange::position: throw Error("internal error: not a join");
     }
@@ -200,7 +215,7 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
 
 void count_collective(std::int64_t moved_bytes) {
   calls.fetch_add(1, std::memory_order_relaxed);
-  bytes_moved.fetch_add(moved_bytes, std::memory_order_relaxed);
+  all_bytes_moved.fetch_add(moved_bytes, std::memory_order_relaxed);
 }
 
 void count_collective_in_turn(std::int64_t moved_bytes) {
@@ -210,7 +225,7 @@ void count_collective_in_turn(std::int64_t moved_bytes) {
 
 CollectiveCounters collective_counters() {
   return {calls.load(std::memory_order_relaxed) + calls_in_turn.load(std::memory_order_relaxed),
-          bytes_moved.load(std::memory_order_relaxed) + bytes_in_turn.load(std::memory_order_relaxed)};
+          all_bytes_moved.load(std::memory_order_relaxed) + bytes_in_turn.load(std::memory_order_relaxed)};
 }
 
 }  // namespace weft::detail

@@ -33,6 +33,11 @@ struct CollectivePlan {
 CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out, DeviceGroups groups,
                                SourceLoc loc = {});
 
+/// What it sends from one host device to another, all devices together; on accelerators the library that runs it decides.
+std::int64_t bytes_moved(const CollectivePlan& plan);
+/// `psum over i of f32[2] on each of 4 devices to f32[2]; 48 bytes moved`.
+std::string to_string(const CollectivePlan& plan);
+
 /// Executes the collective: in[k] is the operand of the device at position k, out[k] its result; `device_ids` are those of the positions.
 /// GPUs may belong to other processes; in[k] is null for those. Sums are taken in the order of a balanced tree over the group, so that
 /// results depend neither on threads nor on processes.

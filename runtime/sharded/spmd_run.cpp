@@ -303,6 +303,8 @@ std::string SpmdBody::as_text(std::string_view form) const {
   std::string text;
   for (const Step& s : steps_) {
     if (s.kind == Step::Kind::segment) text += s.segment.executable->as_text(form) + "\n";
+    // What lies between the kernels; the other forms are code, or schedules that are read again.
+    if (form == "kernels" && s.plan.groups) text += to_string(s.plan) + "\n\n";
     for (const auto& body : s.bodies) text += body->as_text(form);
   }
   return text;

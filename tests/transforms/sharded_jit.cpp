@@ -344,6 +344,23 @@ TEST_CASE("one program takes arrays over several meshes of the same devices") {
   CHECK(tree::all_close(device_get(result), rows(8, 16) * 2));
 }
 
+TEST_CASE("the text of a sharded program's kernels says what its collectives move") {
+  const Mesh mesh = make_mesh({4}, {"i"});
+  const Array x = device_put(reshape(arange(32, float32), {8, 4}), NamedSharding(mesh, sharding::P("i")));
+  const std::string sums = jit([](Array v) { return sum(v * v, 0); }).lower(x).as_text();
+  CHECK(sums.find("psum over i of f32[4] on each of 4 devices to f32[4]; 96 bytes moved\n") != std::string::npos);
+  // An element of another device's block: what it takes is read before it runs.
+  const std::string row = jit([](Array v) { return v(3); }).lower(x).as_text();
+  CHECK(row.find("psum over i of u32[1,4] on each of 4 devices to u32[1,4]; 96 bytes moved\n") != std::string::npos);
+  const std::string whole =
+      jit([](Array v) { return v; }, {.out_shardings = NamedSharding(mesh, sharding::P())}).lower(x).compile().as_text("kernels");
+  CHECK(whole.find("all_gather over i of f32[2,4] on each of 4 devices to f32[8,4]; 384 bytes moved\n") != std::string::npos);
+  const auto before = detail::collective_counters();
+  jit([](Array v) { return sum(v * v, 0); })(x).block_until_ready();
+  CHECK(detail::collective_counters().bytes_moved - before.bytes_moved == 96);
+  CHECK(jit([](Array v) { return sum(v * v); }).lower(ones(8)).as_text().find("moved") == std::string::npos);
+}
+
 TEST_CASE("arguments that don't fit together are refused by name") {
   const std::vector<Device> all = devices();
   const Mesh mesh = grid(), small = make_mesh({2}, {"x"}), other({all.rbegin(), all.rend()}, {4, 2}, {"x", "y"});
