@@ -141,6 +141,23 @@ TEST_CASE("schedules: of sums that one vector of lanes computes several go side 
   CHECK(same_bits(middle, "kernel0:\n  vectorize i1 by 8\n"));
 }
 
+TEST_CASE("schedules: several vectors go through a counted loop side by side, with the same bits") {
+  const Case orbit = make_case(
+      "orbit", [](Xs x) { return fori_loop(0, 30, [](Array, Array c) { return c * (1.5f - c * c) + 0.1f; }, x[0]); }, {values({517}, 1)});
+  const std::string chosen = schedule_of(orbit);
+  INFO(chosen);
+  CHECK(chosen.find("unroll i0 by 4") != std::string::npos);
+  CHECK(same_bits(orbit, "kernel0:\n  vectorize i0 by 8\n"));
+  // Where lanes differ in how often they go on, fewer wait for the others.
+  const Case varying = make_case(
+      "varying",
+      [](Xs x) {
+        return vmap([](Array v) { return while_loop([](Array c) { return c < 9.f; }, [](Array c) { return c * c + c + 0.3f; }, v); })(x[0]);
+      },
+      {abs(values({517}, 2))});
+  CHECK(schedule_of(varying).find("by 4") == std::string::npos);
+}
+
 TEST_CASE("schedules: independent work in another order gives the same bits") {
   const std::vector<Case> all = cases();
   for (const char* steps :

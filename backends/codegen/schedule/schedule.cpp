@@ -382,8 +382,34 @@ class Scheduler {
     LoopPlan& lanes = schedule_.outer.back();
     const int columns = repeats ? 1 : columns_together();
     if (columns > 1) schedule_.rows_ahead = target_.rows_ahead, schedule_.row_bytes = target_.far_row;
-    lanes.unroll =
-        repeats ? (all < target_.some_work && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : std::max(by_work(all, lanes), columns);
+    if (!repeats) lanes.unroll = std::max(by_work(all, lanes), columns);
+    if (repeats) {
+      lanes.unroll = all < target_.some_work && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1;
+      if (counted_loops()) lanes.unroll = std::max(lanes.unroll, side_by_side(lanes));
+    }
+  }
+  /// Whether all lanes go through loops of the nests equally often.
+  bool counted_loops() const {
+    const auto counted = [](auto&& self, const std::vector<Repeat>& all) -> bool {
+      return std::all_of(all.begin(), all.end(), [&](const Repeat& r) { return r.go_on < 0 && self(self, r.inner); });
+    };
+    return std::all_of(k_.nests.begin(), k_.nests.end(), [&](const Nest& t) { return counted(counted, t.repeats); });
+  }
+  /// Vectors that go through counted loops side by side, as an iteration of one waits for its last, and the others need not: as many as
+  /// hold their carried values in half of the registers.
+  int side_by_side(const LoopPlan& lanes) const {
+    std::int64_t carried = 0;
+    std::size_t nodes = 0;
+    const auto count = [&](auto&& self, const std::vector<Repeat>& all) -> void {
+      for (const Repeat& r : all) carried += static_cast<std::int64_t>(r.carried.size()), self(self, r.inner);
+    };
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) count(count, k_.nests[i].repeats), nodes += nodes_[i].size();
+    const std::int64_t room = target_.vector_registers() / std::max<std::int64_t>(1, 2 * carried);
+    const std::int64_t small = static_cast<std::int64_t>(4 * target_.few_nodes / std::max<std::size_t>(1, nodes));
+    const std::int64_t vectors = size(lanes.dim) / schedule_.lanes;
+    const std::int64_t of_a_thread = k_.cost.cycles >= target_.fork_cycles ? vectors / 2 : vectors;  // two threads find work
+    const std::int64_t most = std::min<std::int64_t>({room, small, of_a_thread, 4});
+    return most > 1 ? static_cast<int>(evenly(vectors, most)) : 1;
   }
   /// Rows that are reduced and then read again: several are computed side by side if a row has few vectors, so that the latency of its
   /// reduction is not hidden.
