@@ -212,11 +212,17 @@ Array vander(Arg x, std::optional<Int> columns, bool increasing) {
 }
 Array polyfit(Arg x, Arg y, Int degree) {
   LocScope scope(x.where());
-  const Array rows = vander(floating(x.array()), std::int64_t{degree} + 1);
+  const Array &xs = x.array(), &ys = y.array();
+  if (xs.ndim() != 1 || (ys.ndim() != 1 && ys.ndim() != 2) || ys.shape()[0] != xs.size() || xs.size() == 0)
+    refuse(x, fmt::format("polyfit: {} and {} are not points: x must be a vector, and y a vector or a matrix with as many rows",
+                          to_string(xs.aval()), to_string(ys.aval())));
+  if (degree < 0)
+    throw Error(fmt::format("polyfit: the degree is {}; it must be 0 at least", std::int64_t{degree}), detail::effective_loc(x.where()));
+  const Array rows = vander(floating(xs), std::int64_t{degree} + 1);
   // Columns of length one, as numpy.polyfit, so that high powers don't outweigh low ones.
   const Array length = sqrt(sum(rows * rows, 0));
   const Array scale = where(length == 0, 1, length);
-  const Array c = linalg::lstsq(rows / scale, floating(y.array())).x;
+  const Array c = linalg::lstsq(rows / scale, floating(ys)).x;
   return c.ndim() == 1 ? c / scale : c / expand_dims(scale, 1);
 }
 

@@ -102,7 +102,19 @@ OptimizeResult minimize(ArrayFunction f, Arg x0, MinimizeOptions options) {
   const std::int64_t n = start.size(), limit = options.maxiter ? std::int64_t{*options.maxiter} : 200 * n;
   const std::int64_t search_limit = options.line_search_maxiter;
   const auto both = [&](const Array& x) {
-    const auto [value, gradient] = value_and_grad([&](const Array& v) { return f(reshape(v, shape)); })(x);
+    const auto scalar = [&](const Array& v) {
+      const Array y = f(reshape(v, shape));
+      if (y.ndim() != 0)
+        throw ShapeError(
+            fmt::format("minimize: the function's result is {}; it must be a scalar: reduce it (sum, mean)", detail::to_string(y.aval())),
+            loc);
+      if (!y.dtype().is_floating())
+        throw DTypeError(fmt::format("minimize: the function's result is {}; it must be real and floating-point: convert it",
+                                     detail::to_string(y.aval())),
+                         loc);
+      return y;
+    };
+    const auto [value, gradient] = value_and_grad(scalar)(x);
     return std::pair<Array, Array>{convert(value, x.dtype()), gradient};
   };
   const auto converged = [&](const State& s) { return max(abs(s.gradient), none, {.initial = Array(0)}) < options.gtol; };
