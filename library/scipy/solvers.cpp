@@ -177,12 +177,19 @@ Array minimal_residuals(const Problem& p, const Function& a, const Array& b, std
 }  // namespace
 
 LinearOperator::LinearOperator(const Array& matrix, SourceLoc loc) : function_([](const Array& x) { return x; }) {
-  const Array m = detail::matrix_operand(Arg(matrix, loc), "LinearOperator", true);
+  const Array m = detail::matrix_operand(Arg(matrix, loc), "linear system", true);
   if (m.ndim() != 2)
-    throw ShapeError(fmt::format("LinearOperator: {} must be one square matrix; map the solver over several", to_string(matrix.aval())),
+    throw ShapeError(fmt::format("linear system: {} must be one square matrix; map the solver over several", to_string(matrix.aval())),
                      detail::effective_loc(loc));
   dtype_ = m.dtype();
-  function_ = ArrayFunction([m](const Array& x) { return matmul(m, x); });
+  function_ = ArrayFunction([m](const Array& x) {
+    const std::int64_t n = m.shape()[0];
+    if (x.ndim() == 0 || x.shape()[0] != n)
+      throw ShapeError(fmt::format("linear system: the matrix is {}, the right-hand side {}; it must have {} rows", to_string(m.aval()),
+                                   to_string(x.aval()), n),
+                       detail::effective_loc({}));
+    return matmul(m, x);
+  });
 }
 
 Array cg(LinearOperator a, Arg b, IterativeOptions options) {

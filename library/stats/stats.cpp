@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <source_location>
+#include <string>
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/functions/contractions.h"
@@ -28,14 +30,26 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double pi = std::numbers::pi;
 
-/// Gives the arguments their common dtype: a number takes that of the arrays beside it, before anything is computed of it alone.
-template <class... A>
-void unify(A&... args) {
-  const std::vector<Arg> given{args...};
-  const std::vector<Array> converted = detail::promote_operands("stats", given);
-  std::size_t k = 0;
-  ((args = Arg(detail::to_inexact(converted[k]), given[k].where()), ++k), ...);
+/// The name of a function of this namespace, as a user writes it.
+std::string written_name(const std::source_location& function) {
+  const std::string whole = function.function_name();
+  const std::size_t begin = whole.find("stats::"), end = whole.find('(', begin);
+  return begin == std::string::npos ? "stats" : whole.substr(begin, end - begin);
 }
+/// Gives the arguments their common dtype: a number takes that of the arrays beside it, before anything is computed of it alone.
+/// Errors name the function that it is called in.
+template <class... A>
+struct Unified {
+  explicit Unified(A&... args, const std::source_location& function = std::source_location::current()) {
+    const std::vector<Arg> given{args...};
+    const std::vector<Array> converted = detail::promote_operands(written_name(function), given);
+    std::size_t k = 0;
+    ((args = Arg(detail::to_inexact(converted[k]), given[k].where()), ++k), ...);
+  }
+};
+template <class... A>
+Unified(A&...) -> Unified<A...>;
+
 /// (x - loc) / scale.
 Array standard(const Arg& x, const Arg& loc, const Arg& scale) { return (detail::to_inexact(x) - loc) / scale; }
 /// What an inverse distribution function gives for probabilities, NaN for other numbers.
@@ -62,37 +76,37 @@ Array log_normal_mass(const Array& a, const Array& b) {
 namespace norm {
 Array logpdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return -(log(2 * pi * square(detail::to_inexact(scale))) + square(standard(x, loc, scale))) / 2;
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return ndtr(standard(x, loc, scale));
 }
 Array logcdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return log_ndtr(standard(x, loc, scale));
 }
 Array sf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return ndtr(-standard(x, loc, scale));
 }
 Array logsf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return log_ndtr(-standard(x, loc, scale));
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
   LocScope scope(q.where());
-  unify(q, loc, scale);
+  Unified{q, loc, scale};
   return ndtri(q) * scale + loc;
 }
 Array isf(Arg q, Arg loc, Arg scale) {
   LocScope scope(q.where());
-  unify(q, loc, scale);
+  Unified{q, loc, scale};
   return ndtri(1 - detail::to_inexact(q)) * scale + loc;
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -101,14 +115,14 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 namespace truncnorm {
 Array logpdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, b, loc, scale);
+  Unified{x, a, b, loc, scale};
   const Array y = standard(x, loc, scale), lower = detail::to_inexact(a), upper = detail::to_inexact(b);
   const Array value = norm::logpdf(x, loc, scale) - log_normal_mass(lower, upper);
   return where(lower >= upper, not_a_number, log_density((y >= lower) & (y <= upper), value));
 }
 Array cdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, b, loc, scale);
+  Unified{x, a, b, loc, scale};
   const Array y = standard(x, loc, scale), lower = detail::to_inexact(a), upper = detail::to_inexact(b);
   const Array inside = (y > lower) & (y < upper), v = where(inside, y, (lower + upper) / 2);
   const Array value = exp(log_normal_mass(lower, v) - log_normal_mass(lower, upper));
@@ -120,18 +134,18 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, lo
 namespace uniform {
 Array logpdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   const Array y = standard(x, loc, scale);
   return log_density((y >= 0) & (y <= 1), -log(detail::to_inexact(scale)) + 0 * y);
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return clip(standard(x, loc, scale), 0, 1);
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
   LocScope scope(q.where());
-  unify(q, loc, scale);
+  Unified{q, loc, scale};
   return of_probability(q, detail::to_inexact(q) * scale + loc);
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -140,28 +154,28 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 namespace expon {
 Array logpdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   const Array y = standard(x, loc, scale);
   return log_density(y >= 0, -(y + log(detail::to_inexact(scale))));
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return -expm1(-maximum(standard(x, loc, scale), 0));
 }
 Array logcdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return log(cdf(x, loc, scale));
 }
 Array logsf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return -maximum(standard(x, loc, scale), 0);
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
   LocScope scope(q.where());
-  unify(q, loc, scale);
+  Unified{q, loc, scale};
   return of_probability(q, Array(loc.array()) - scale * log1p(-detail::to_inexact(q)));
 }
 WEFT_EXP_OF(sf, logsf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -171,12 +185,12 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 namespace laplace {
 Array logpdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return -(abs(standard(x, loc, scale)) + log(2 * detail::to_inexact(scale)));
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   const Array y = standard(x, loc, scale), tail = .5 * exp(-abs(y));
   return where(y <= 0, tail, 1 - tail);
 }
@@ -186,28 +200,28 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 namespace logistic {
 Array logpdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   const Array half = standard(x, loc, scale) / 2;
   return -2 * logaddexp(half, -half) - log(detail::to_inexact(scale));
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return sigmoid(standard(x, loc, scale));
 }
 Array sf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return sigmoid(-standard(x, loc, scale));
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
   LocScope scope(q.where());
-  unify(q, loc, scale);
+  Unified{q, loc, scale};
   return logit(q) * scale + loc;
 }
 Array isf(Arg q, Arg loc, Arg scale) {
   LocScope scope(q.where());
-  unify(q, loc, scale);
+  Unified{q, loc, scale};
   return -logit(q) * scale + loc;
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -216,27 +230,27 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 namespace cauchy {
 Array logpdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return -(log(pi * detail::to_inexact(scale)) + log1p(square(standard(x, loc, scale))));
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return .5 + atan(standard(x, loc, scale)) / pi;
 }
 Array sf(Arg x, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, loc, scale);
+  Unified{x, loc, scale};
   return .5 - atan(standard(x, loc, scale)) / pi;
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
   LocScope scope(q.where());
-  unify(q, loc, scale);
+  Unified{q, loc, scale};
   return of_probability(q, tan(pi * (detail::to_inexact(q) - .5)) * scale + loc);
 }
 Array isf(Arg q, Arg loc, Arg scale) {
   LocScope scope(q.where());
-  unify(q, loc, scale);
+  Unified{q, loc, scale};
   return of_probability(q, tan(pi * (.5 - detail::to_inexact(q))) * scale + loc);
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -245,7 +259,7 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 namespace t {
 Array logpdf(Arg x, Arg df, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, df, loc, scale);
+  Unified{x, df, loc, scale};
   const Array n = detail::to_inexact(df), s = detail::to_inexact(scale);
   const Array normalisation = lgamma(n / 2) + log(pi * n * square(s)) / 2 - lgamma(n / 2 + .5);
   return -(normalisation + (n / 2 + .5) * log1p(square(standard(x, loc, scale)) / n));
@@ -256,28 +270,28 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg df, Arg loc, Arg scale), (x, df, loc, scale
 namespace gamma {
 Array logpdf(Arg x, Arg a, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, loc, scale);
+  Unified{x, a, loc, scale};
   const Array shape = detail::to_inexact(a), given = standard(x, loc, scale), inside = given >= 0, y = where(inside, given, 1);
   return log_density(inside, xlogy(shape - 1, y) - y - lgamma(shape) - log(detail::to_inexact(scale)));
 }
 Array cdf(Arg x, Arg a, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, loc, scale);
+  Unified{x, a, loc, scale};
   return gammainc(a, maximum(standard(x, loc, scale), 0));
 }
 Array sf(Arg x, Arg a, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, loc, scale);
+  Unified{x, a, loc, scale};
   return gammaincc(a, maximum(standard(x, loc, scale), 0));
 }
 Array logcdf(Arg x, Arg a, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, loc, scale);
+  Unified{x, a, loc, scale};
   return log(cdf(x, a, loc, scale));
 }
 Array logsf(Arg x, Arg a, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, loc, scale);
+  Unified{x, a, loc, scale};
   return log(sf(x, a, loc, scale));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg loc, Arg scale), (x, a, loc, scale), x)
@@ -301,7 +315,7 @@ WEFT_CHI2(logsf)
 namespace beta {
 Array logpdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, b, loc, scale);
+  Unified{x, a, b, loc, scale};
   const Array p = detail::to_inexact(a), q = detail::to_inexact(b), s = detail::to_inexact(scale), given = standard(x, loc, scale);
   const Array inside = (given >= 0) & (given <= 1), y = where(inside, given, .5);
   const Array value = xlogy(p - 1, y) + xlog1py(q - 1, -y) - betaln(p, q) - log(s);
@@ -309,22 +323,22 @@ Array logpdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
 }
 Array cdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, b, loc, scale);
+  Unified{x, a, b, loc, scale};
   return betainc(a, b, clip(standard(x, loc, scale), 0, 1));
 }
 Array sf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, b, loc, scale);
+  Unified{x, a, b, loc, scale};
   return betainc(b, a, 1 - clip(standard(x, loc, scale), 0, 1));
 }
 Array logcdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, b, loc, scale);
+  Unified{x, a, b, loc, scale};
   return log(cdf(x, a, b, loc, scale));
 }
 Array logsf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, a, b, loc, scale);
+  Unified{x, a, b, loc, scale};
   return log(sf(x, a, b, loc, scale));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, loc, scale), x)
@@ -333,7 +347,7 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, lo
 namespace pareto {
 Array logpdf(Arg x, Arg b, Arg loc, Arg scale) {
   LocScope scope(x.where());
-  unify(x, b, loc, scale);
+  Unified{x, b, loc, scale};
   const Array shape = detail::to_inexact(b), given = standard(x, loc, scale), inside = given >= 1, y = where(inside, given, 1);
   return log_density(inside, log(shape / scale) - (shape + 1) * log(y));
 }
@@ -344,7 +358,7 @@ namespace multivariate_normal {
 Array logpdf(Arg x, Arg mean, Arg cov) {
   LocScope scope(x.where());
   if (mean.array().ndim() == 0) {
-    unify(x, mean, cov);
+    Unified{x, mean, cov};
     return norm::logpdf(x, mean, sqrt(cov));
   }
   const Array m = detail::to_inexact(mean), y = detail::to_inexact(x) - m;
@@ -387,13 +401,13 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg alpha), (x, alpha), x)
 namespace bernoulli {
 Array logpmf(Arg k, Arg p, Arg loc) {
   LocScope scope(k.where());
-  unify(k, p, loc);
+  Unified{k, p, loc};
   const Array y = detail::to_inexact(k) - loc, q = detail::to_inexact(p);
   return log_density((y >= 0) & (y <= 1), xlogy(y, q) + xlog1py(1 - y, -q));
 }
 Array cdf(Arg k, Arg p) {
   LocScope scope(k.where());
-  unify(k, p);
+  Unified{k, p};
   const Array y = detail::to_inexact(k), q = detail::to_inexact(p);
   return where((q >= 0) & (q <= 1) & (y == y), where(y < 0, 0, where(y < 1, 1 - q, 1)), not_a_number);
 }
@@ -403,7 +417,7 @@ WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg p, Arg loc), (k, p, loc), k)
 namespace binom {
 Array logpmf(Arg k, Arg n, Arg p, Arg loc) {
   LocScope scope(k.where());
-  unify(k, n, p, loc);
+  Unified{k, n, p, loc};
   const Array y = detail::to_inexact(k) - loc, m = detail::to_inexact(n), q = detail::to_inexact(p);
   const Array inside = (y >= 0) & (y < m + 1), v = where(inside, y, 0);
   const Array ways = lgamma(m + 1) - lgamma(v + 1) - lgamma(m - v + 1);
@@ -415,7 +429,7 @@ WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg n, Arg p, Arg loc), (k, n, p, loc), k)
 namespace nbinom {
 Array logpmf(Arg k, Arg n, Arg p, Arg loc) {
   LocScope scope(k.where());
-  unify(k, n, p, loc);
+  Unified{k, n, p, loc};
   const Array y = detail::to_inexact(k) - loc, m = detail::to_inexact(n), q = detail::to_inexact(p);
   const Array inside = y >= 0, v = where(inside, y, 0);
   return log_density(inside, lgamma(v + m) - lgamma(m) - lgamma(v + 1) + xlogy(m, q) + xlogy(v, 1 - q));
@@ -426,7 +440,7 @@ WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg n, Arg p, Arg loc), (k, n, p, loc), k)
 namespace geom {
 Array logpmf(Arg k, Arg p, Arg loc) {
   LocScope scope(k.where());
-  unify(k, p, loc);
+  Unified{k, p, loc};
   const Array y = detail::to_inexact(k) - loc, q = detail::to_inexact(p);
   return log_density(y > 0, xlog1py(y - 1, -q) + log(q));
 }
@@ -436,14 +450,14 @@ WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg p, Arg loc), (k, p, loc), k)
 namespace poisson {
 Array logpmf(Arg k, Arg mu, Arg loc) {
   LocScope scope(k.where());
-  unify(k, mu, loc);
+  Unified{k, mu, loc};
   const Array given = detail::to_inexact(k), y = given - loc, m = detail::to_inexact(mu);
   const Array inside = (y >= 0) & (round(given) == given), v = where(inside, y, 0);
   return log_density(inside, xlogy(v, m) - lgamma(v + 1) - m);
 }
 Array cdf(Arg k, Arg mu, Arg loc) {
   LocScope scope(k.where());
-  unify(k, mu, loc);
+  Unified{k, mu, loc};
   const Array y = detail::to_inexact(k) - loc, inside = y >= 0;
   return where(inside, gammaincc(floor(1 + where(inside, y, 0)), mu), 0);
 }

@@ -65,6 +65,15 @@ TEST_CASE("iterative solvers refuse what is no square matrix or has other shapes
   CHECK(has(message<ShapeError>([] { linalg::cg(eye(2), ones(2), {.x0 = ones(3)}); }), "x0"));
   CHECK(has(message<Error>([] { linalg::gmres(eye(2), ones(2), {.restart = 0}); }), "restart is 0"));
   CHECK_THROWS_AS(linalg::cg([](const Array& v) { return v(0); }, ones(2)), Error);
+  const std::string rows = message<ShapeError>([] { linalg::cg(ones({3, 3}), ones(4)); });
+  CHECK(has(rows, "the matrix is f32[3,3], the right-hand side f32[4]; it must have 3 rows"));
+}
+
+TEST_CASE("distributions name themselves in errors") {
+  const std::string normal = message<Error>([] { stats::norm::logpdf(random::key(0), 0, 1); });
+  CHECK(has(normal, "stats::norm::logpdf: key<fry>[]"));
+  const std::string gamma = message<Error>([] { stats::gamma::cdf(ones(3), random::key(1)); });
+  CHECK(has(gamma, "stats::gamma::cdf: f32[3]"));
 }
 
 TEST_CASE("minimize: Rosenbrock's function, mapped and compiled, and what it says where it fails") {
