@@ -7,7 +7,10 @@
 #include <complex>
 #include <string>
 
+#include "tests/messages.h"
+
 using namespace weft;
+using test::has, test::message_of;
 
 namespace {
 
@@ -15,16 +18,6 @@ struct Pendulum {
   Array angle, speed;
 };
 
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.message();
-  }
-  return "nothing was thrown";
-}
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 Array decay(const Array& y, const Array& t) { return -t * y; }
 
 }  // namespace
@@ -65,8 +58,8 @@ TEST_CASE("odeint: trees, further arguments and derivatives of first and second 
   const Array mapped = jit(vmap(grad(loss)))(gs, angles);
   for (int i = 0; i < 3; ++i) CHECK(allclose(mapped(i), grad(loss)(gs(i), angle), 1e-9).item<bool>());
   const double second = Array(hessian(loss)(g, angle)).item<double>();
-  const auto slope = [&](double dg) { return grad(loss)(g + dg, angle).item<double>(); };
-  CHECK(second == doctest::Approx((slope(1e-4) - slope(-1e-4)) / 2e-4).epsilon(1e-4));
+  const auto gradient = [&](double dg) { return grad(loss)(g + dg, angle).item<double>(); };
+  CHECK(second == doctest::Approx((gradient(1e-4) - gradient(-1e-4)) / 2e-4).epsilon(1e-4));
 
   // By the times: y = exp((t0^2 - t^2) / 2).
   const Array times = array({0.5, 1., 1.5}, float64), j = jacobian([](Array ts) { return odeint(decay, ones({}, float64), ts); })(times);
@@ -84,9 +77,9 @@ TEST_CASE("odeint: too many steps, solutions that end, and what is refused") {
   CHECK(isnan(odeint(decay, 1.f, t, {.mxstep = 2})(2)).item<bool>());
   CHECK(!isnan(odeint(decay, 1.f, t, {.mxstep = 200})(2)).item<bool>());
   CHECK(allclose(odeint(decay, 1.f, t, {.rtol = 1e-4, .atol = 1e-4, .hmax = 0.01}), exp(-square(t) / 2), 1e-5).item<bool>());
-  CHECK(has(message<ShapeError>([&] { odeint([](Array y, Array) { return stack({y, y}); }, 1.f, t); }),
+  CHECK(has(message_of<ShapeError>([&] { odeint([](Array y, Array) { return stack({y, y}); }, 1.f, t); }),
             "f(y, t) is f32[2]; it must have the shape of the state, f32[]"));
-  CHECK(has(message<ShapeError>([&] { odeint(decay, 1.f, 2.f); }), "they must be a vector"));
-  CHECK(has(message<DTypeError>([&] { odeint([](Array y, Array) { return complex(y, y); }, 1.f, t); }), "begin with a complex state"));
-  CHECK(has(message<Error>([&] { odeint(decay, 1.f, t, {.rtol = -1}); }), "must not be negative"));
+  CHECK(has(message_of<ShapeError>([&] { odeint(decay, 1.f, 2.f); }), "they must be a vector"));
+  CHECK(has(message_of<DTypeError>([&] { odeint([](Array y, Array) { return complex(y, y); }, 1.f, t); }), "begin with a complex state"));
+  CHECK(has(message_of<Error>([&] { odeint(decay, 1.f, t, {.rtol = -1}); }), "must not be negative"));
 }

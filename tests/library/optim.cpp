@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/messages.h"
+
 using namespace weft;
+using test::has, test::message_of;
 
 namespace {
 
@@ -39,17 +42,6 @@ struct ScheduleRow {
   optim::Schedule schedule;
   std::vector<float> want;
 };
-
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.message();
-  }
-  return "nothing was thrown";
-}
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -223,8 +215,8 @@ TEST_CASE("schedules: their values, eagerly, compiled and mapped") {
     CHECK(allclose(jit(vmap(at))(counts), array(row.want), 1e-5, 1e-6).item<bool>());
     for (int i = 0; i < 7; ++i) CHECK(std::abs(row.schedule(counts(i)).item<float>() - row.want[static_cast<std::size_t>(i)]) < 1e-5f);
   }
-  CHECK(has(message<Error>([] { optim::cosine_decay_schedule(1, 0); }), "decay_steps is 0"));
-  CHECK(has(message<Error>([] { optim::join_schedules({optim::constant_schedule(1)}, {3}); }), "1 schedules have 1 boundaries"));
+  CHECK(has(message_of<Error>([] { optim::cosine_decay_schedule(1, 0); }), "decay_steps is 0"));
+  CHECK(has(message_of<Error>([] { optim::join_schedules({optim::constant_schedule(1)}, {3}); }), "1 schedules have 1 boundaries"));
 }
 
 TEST_CASE("optimizers: masks by path, moving averages, derivatives of the learning rate, dtypes, what is refused") {
@@ -248,10 +240,10 @@ TEST_CASE("optimizers: masks by path, moving averages, derivatives of the learni
   const auto adamw = optim::adamw(0.1);
   const auto donating = jit([&](const Params& p, const optim::OptState& s) { return adamw.update(p, s, p); }, {.donate_argnums = {1}});
   CHECK(allclose(donating(start, adamw.init(start)).first.b, adamw.update(start, adamw.init(start), start).first.b).item<bool>());
-  CHECK(has(message<Error>([&] { adamw.update(start, adamw.init(start)); }), "it needs the parameters"));
-  CHECK(has(message<Error>([&] { adamw.update(start, {}, start); }), "too few arrays"));
-  CHECK(has(message<Error>([&] { optim::sgd(0.1).update(start, adamw.init(start), start); }), "it has 5 arrays, and 0 are used"));
-  CHECK(has(message<ShapeError>([&] { adamw.update(start, adamw.init(Params{start.b, start.w}), start); }),
+  CHECK(has(message_of<Error>([&] { adamw.update(start, adamw.init(start)); }), "it needs the parameters"));
+  CHECK(has(message_of<Error>([&] { adamw.update(start, {}, start); }), "too few arrays"));
+  CHECK(has(message_of<Error>([&] { optim::sgd(0.1).update(start, adamw.init(start), start); }), "it has 5 arrays, and 0 are used"));
+  CHECK(has(message_of<ShapeError>([&] { adamw.update(start, adamw.init(Params{start.b, start.w}), start); }),
             "adam: the update .w is f32[3,2]"));
   CHECK_THROWS_AS(optim::multi_steps(adamw, 0), Error);
 }

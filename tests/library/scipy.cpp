@@ -9,20 +9,12 @@
 #include <cmath>
 #include <string>
 
+#include "tests/messages.h"
+
 using namespace weft;
+using test::has, test::message_of;
 
 namespace {
-
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.message();
-  }
-  return "nothing was thrown";
-}
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 Array symmetric(std::int64_t n, unsigned seed) {
   const Array a = random::normal(random::key(seed), {n, n}, float64);
@@ -60,19 +52,19 @@ TEST_CASE("iterative solvers: larger systems, functions, gradients by the matrix
 }
 
 TEST_CASE("iterative solvers refuse what is no square matrix or has other shapes") {
-  CHECK(has(message<ShapeError>([] { linalg::cg(ones({2, 3}), ones(2)); }), "is not square"));
-  CHECK(has(message<ShapeError>([] { linalg::cg(ones({2, 2, 2}), ones(2)); }), "one square matrix"));
-  CHECK(has(message<ShapeError>([] { linalg::cg(eye(2), ones(2), {.x0 = ones(3)}); }), "x0"));
-  CHECK(has(message<Error>([] { linalg::gmres(eye(2), ones(2), {.restart = 0}); }), "restart is 0"));
+  CHECK(has(message_of<ShapeError>([] { linalg::cg(ones({2, 3}), ones(2)); }), "is not square"));
+  CHECK(has(message_of<ShapeError>([] { linalg::cg(ones({2, 2, 2}), ones(2)); }), "one square matrix"));
+  CHECK(has(message_of<ShapeError>([] { linalg::cg(eye(2), ones(2), {.x0 = ones(3)}); }), "x0"));
+  CHECK(has(message_of<Error>([] { linalg::gmres(eye(2), ones(2), {.restart = 0}); }), "restart is 0"));
   CHECK_THROWS_AS(linalg::cg([](const Array& v) { return v(0); }, ones(2)), Error);
-  const std::string rows = message<ShapeError>([] { linalg::cg(ones({3, 3}), ones(4)); });
+  const std::string rows = message_of<ShapeError>([] { linalg::cg(ones({3, 3}), ones(4)); });
   CHECK(has(rows, "the matrix is f32[3,3], the right-hand side f32[4]; it must have 3 rows"));
 }
 
 TEST_CASE("distributions name themselves in errors") {
-  const std::string normal = message<Error>([] { stats::norm::logpdf(random::key(0), 0, 1); });
+  const std::string normal = message_of<Error>([] { stats::norm::logpdf(random::key(0), 0, 1); });
   CHECK(has(normal, "stats::norm::logpdf: key<fry>[]"));
-  const std::string gamma = message<Error>([] { stats::gamma::cdf(ones(3), random::key(1)); });
+  const std::string gamma = message_of<Error>([] { stats::gamma::cdf(ones(3), random::key(1)); });
   CHECK(has(gamma, "stats::gamma::cdf: f32[3]"));
 }
 
@@ -100,12 +92,12 @@ TEST_CASE("minimize: Rosenbrock's function, mapped and compiled, and what it say
   CHECK(matrix.x.shape() == Shape(2, 2));
   CHECK(allclose(matrix.x, 3, 1e-5).item<bool>());
   CHECK(matrix.hess_inv.shape() == Shape(4, 4));
-  // A slope without an end: no step fulfils the conditions.
+  // Unbounded below: no step fulfils the conditions.
   const auto endless = optimize::minimize([](const Array& v) { return sum(v); }, zeros(2));
   CHECK(!endless.success.item<bool>());
 
-  CHECK(has(message<Error>([&] { optimize::minimize(rosenbrock, zeros(3), {.method = "Newton"}); }), "unknown method `Newton`"));
-  CHECK(has(message<DTypeError>([&] { optimize::minimize(rosenbrock, zeros(3, complex64)); }), "is complex"));
+  CHECK(has(message_of<Error>([&] { optimize::minimize(rosenbrock, zeros(3), {.method = "Newton"}); }), "unknown method `Newton`"));
+  CHECK(has(message_of<DTypeError>([&] { optimize::minimize(rosenbrock, zeros(3, complex64)); }), "is complex"));
 }
 
 TEST_CASE("tridiagonal systems with small pivots, batches, gradients") {
@@ -144,19 +136,19 @@ TEST_CASE("square roots and Sylvester's equation: batches and derivatives") {
 }
 
 TEST_CASE("sets, insertions and bits refuse what they can't do") {
-  CHECK(has(message<ConcretizationError>([] { jit([](Array x) { return unique_counts(x).counts; })(arange(3)); }), "give the size"));
-  CHECK(has(message<ConcretizationError>([] { jit([](Array x, Array i) { return delete_(x, i); })(arange(3), array({0, 1})); }),
+  CHECK(has(message_of<ConcretizationError>([] { jit([](Array x) { return unique_counts(x).counts; })(arange(3)); }), "give the size"));
+  CHECK(has(message_of<ConcretizationError>([] { jit([](Array x, Array i) { return delete_(x, i); })(arange(3), array({0, 1})); }),
             "the positions i32[2], which are traced"));
-  CHECK(has(message<AxisError>([] { delete_(arange(3), 3); }), "position 3 is out of bounds along axis 0"));
-  CHECK(has(message<ShapeError>([] { unique_all(zeros(0), {.size = 2}); }), "is empty"));
-  CHECK(has(message<DTypeError>([] { insert(arange(3), 0.5f, 1); }), "must be integers"));
-  CHECK(has(message<AxisError>([] { partition(arange(3), 3); }), "kth is 3"));
-  CHECK(has(message<DTypeError>([] { unpackbits(arange(3)); }), "must be uint8"));
-  CHECK(has(message<Error>([] { packbits(arange(3), {.bitorder = "middle"}); }), "unknown bitorder `middle`"));
-  CHECK(has(message<Error>([] { vectorize([](Array a) { return a; }, "(n->n")(arange(3)); }), "the signature `(n->n`"));
-  CHECK(has(message<ShapeError>([] { vectorize([](Array a, Array b) { return a + b; }, "(n),(n)->(n)")(arange(3), arange(2)); }),
+  CHECK(has(message_of<AxisError>([] { delete_(arange(3), 3); }), "position 3 is out of bounds along axis 0"));
+  CHECK(has(message_of<ShapeError>([] { unique_all(zeros(0), {.size = 2}); }), "is empty"));
+  CHECK(has(message_of<DTypeError>([] { insert(arange(3), 0.5f, 1); }), "must be integers"));
+  CHECK(has(message_of<AxisError>([] { partition(arange(3), 3); }), "kth is 3"));
+  CHECK(has(message_of<DTypeError>([] { unpackbits(arange(3)); }), "must be uint8"));
+  CHECK(has(message_of<Error>([] { packbits(arange(3), {.bitorder = "middle"}); }), "unknown bitorder `middle`"));
+  CHECK(has(message_of<Error>([] { vectorize([](Array a) { return a; }, "(n->n")(arange(3)); }), "the signature `(n->n`"));
+  CHECK(has(message_of<ShapeError>([] { vectorize([](Array a, Array b) { return a + b; }, "(n),(n)->(n)")(arange(3), arange(2)); }),
             "the size n of argument 1"));
-  CHECK(has(message<ConcretizationError>([] { jit([](Array p) { return roots(p); })(ones(3)); }), ".strip_zeros = false"));
+  CHECK(has(message_of<ConcretizationError>([] { jit([](Array p) { return roots(p); })(ones(3)); }), ".strip_zeros = false"));
   CHECK(unique_all(zeros(0)).values.shape() == Shape(0));
   CHECK(setdiff1d(arange(3), zeros(0, int32)).size() == 3);
   CHECK(union1d(zeros(0), zeros(0)).size() == 0);
@@ -170,14 +162,14 @@ TEST_CASE("signals and images refuse what they can't do, and round trips") {
   const Array back = istft(s.transform, {.nperseg = 16, .noverlap = 12}).signal;
   CHECK(allclose(back(slice(), slice(0, 50)), x, 1e-10).item<bool>());
   CHECK(allclose(fft::idct(fft::dct(x, {.norm = "forward"}), {.norm = "forward"}), x, 1e-10).item<bool>());
-  CHECK(has(message<Error>([&] { welch(x, {.window = "flattop"}); }), "unknown window `flattop`"));
-  CHECK(has(message<Error>([&] { stft(x, {.nperseg = 16, .noverlap = 16}); }), "noverlap is 16"));
-  CHECK(has(message<Error>([&] { fft::dct(x, {.norm = "none"}); }), "unknown norm `none`"));
-  CHECK(has(message<Error>([&] { image::resize(x, {2, 2}, "sharp"); }), "unknown method `sharp`"));
-  CHECK(has(message<ShapeError>([&] { image::resize(x, {2}, "linear"); }), "as many dimensions"));
-  CHECK(has(message<Error>([&] { map_coordinates(x, {x, x}, {.order = 3}); }), "order is 3"));
-  CHECK(has(message<ShapeError>([&] { map_coordinates(x, {x}); }), "one for each dimension"));
-  CHECK(has(message<ShapeError>([&] { fftconvolve(x, x(0)); }), "as many dimensions"));
+  CHECK(has(message_of<Error>([&] { welch(x, {.window = "flattop"}); }), "unknown window `flattop`"));
+  CHECK(has(message_of<Error>([&] { stft(x, {.nperseg = 16, .noverlap = 16}); }), "noverlap is 16"));
+  CHECK(has(message_of<Error>([&] { fft::dct(x, {.norm = "none"}); }), "unknown norm `none`"));
+  CHECK(has(message_of<Error>([&] { image::resize(x, {2, 2}, "sharp"); }), "unknown method `sharp`"));
+  CHECK(has(message_of<ShapeError>([&] { image::resize(x, {2}, "linear"); }), "as many dimensions"));
+  CHECK(has(message_of<Error>([&] { map_coordinates(x, {x, x}, {.order = 3}); }), "order is 3"));
+  CHECK(has(message_of<ShapeError>([&] { map_coordinates(x, {x}); }), "one for each dimension"));
+  CHECK(has(message_of<ShapeError>([&] { fftconvolve(x, x(0)); }), "as many dimensions"));
 }
 
 TEST_CASE("estimated densities, ranks and windows: maps, gradients, what is refused") {
@@ -191,13 +183,13 @@ TEST_CASE("estimated densities, ranks and windows: maps, gradients, what is refu
   const Array line = h * (arange(0, 80, 1, float64) - 40);
   const auto grid = meshgrid({line, line});
   CHECK(std::abs((sum(density(stack({ravel(grid[0]), ravel(grid[1])}))) * h * h).item() - 1) < 1e-3);
-  CHECK(has(message<Error>([&] { stats::gaussian_kde(x, {.bw_method = "wide"}); }), "unknown bw_method `wide`"));
-  CHECK(has(message<ShapeError>([&] { stats::gaussian_kde(x, {.weights = ones(3)}); }), "must be a vector of 30"));
-  CHECK(has(message<Error>([&] { stats::rankdata(x, "first"); }), "unknown method `first`"));
-  CHECK(has(message<ShapeError>([&] { stats::mode(zeros(0)); }), "has no elements"));
-  CHECK(has(message<AxisError>([&] { collapse(x, 2, 1); }), "collapse"));
-  CHECK(has(message<ShapeError>([&] { batch_matmul(x, x(0)); }), "the same leading dimensions"));
-  CHECK(has(message<DTypeError>([&] { shift_right_arithmetic(x, 1); }), "must be integers"));
+  CHECK(has(message_of<Error>([&] { stats::gaussian_kde(x, {.bw_method = "wide"}); }), "unknown bw_method `wide`"));
+  CHECK(has(message_of<ShapeError>([&] { stats::gaussian_kde(x, {.weights = ones(3)}); }), "must be a vector of 30"));
+  CHECK(has(message_of<Error>([&] { stats::rankdata(x, "first"); }), "unknown method `first`"));
+  CHECK(has(message_of<ShapeError>([&] { stats::mode(zeros(0)); }), "has no elements"));
+  CHECK(has(message_of<AxisError>([&] { collapse(x, 2, 1); }), "collapse"));
+  CHECK(has(message_of<ShapeError>([&] { batch_matmul(x, x(0)); }), "the same leading dimensions"));
+  CHECK(has(message_of<DTypeError>([&] { shift_right_arithmetic(x, 1); }), "must be integers"));
   CHECK(shift_right_arithmetic(array({200}, uint8), 1).item<int>() == 228);
 }
 

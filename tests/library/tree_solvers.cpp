@@ -5,23 +5,16 @@
 
 #include <string>
 
+#include "tests/messages.h"
+
 using namespace weft;
+using test::has, test::message_of;
 
 namespace {
 
 struct Pair {
   Array u, v;
 };
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.message();
-  }
-  return "nothing was thrown";
-}
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 bool close(const Array& a, const Array& b) { return allclose(a, b, 1e-6, 1e-8).item<bool>(); }
 
 }  // namespace
@@ -48,9 +41,10 @@ TEST_CASE("solvers: linear functions of trees") {
 
 TEST_CASE("solvers of trees refuse functions and starts of other shapes, by the user's line") {
   const Pair b{ones({2, 2}), ones({4})};
-  CHECK(has(message<ShapeError>([&] { linalg::cg([](const Pair& t) { return Pair{t.v, t.u}; }, b); }),
+  CHECK(has(message_of<ShapeError>([&] { linalg::cg([](const Pair& t) { return Pair{t.v, t.u}; }, b); }),
             "cg: leaf 0 of 2 is f32[4], that of b f32[2,2]; the shapes must be equal"));
-  CHECK(has(message<ShapeError>([&] { linalg::gmres([](const Pair& t) { return t; }, b, {.x0 = Pair{b.v, b.u}}); }), "gmres: leaf 0 of 2"));
+  CHECK(has(message_of<ShapeError>([&] { linalg::gmres([](const Pair& t) { return t; }, b, {.x0 = Pair{b.v, b.u}}); }),
+            "gmres: leaf 0 of 2"));
 }
 
 TEST_CASE("minimize: a function of a tree, and results that are no scalar") {
@@ -68,11 +62,11 @@ TEST_CASE("minimize: a function of a tree, and results that are no scalar") {
     CHECK(has(e.message(), "minimize: the function's result is f32[2]; it must be a scalar"));
     CHECK(has(e.what(), "tree_solvers.cpp"));
   }
-  CHECK(has(message<DTypeError>([] { optimize::minimize([](const Array& x) { return sum(x > 0); }, zeros(2)); }),
+  CHECK(has(message_of<DTypeError>([] { optimize::minimize([](const Array& x) { return sum(x > 0); }, zeros(2)); }),
             "minimize: the function's result is i32[]"));
 }
 
 TEST_CASE("polyfit refuses what are no points, and negative degrees, by its own name") {
-  CHECK(has(message<ShapeError>([] { polyfit(arange(4.f), arange(3.f), 2); }), "polyfit: f32[4] and f32[3] are not points"));
-  CHECK(has(message<Error>([] { polyfit(arange(4.f), arange(4.f), -1); }), "polyfit: the degree is -1"));
+  CHECK(has(message_of<ShapeError>([] { polyfit(arange(4.f), arange(3.f), 2); }), "polyfit: f32[4] and f32[3] are not points"));
+  CHECK(has(message_of<Error>([] { polyfit(arange(4.f), arange(4.f), -1); }), "polyfit: the degree is -1"));
 }
