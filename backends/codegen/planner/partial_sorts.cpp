@@ -131,9 +131,7 @@ class PartialSorts {
     if (part.count > n / kShare) return;
     if (e.outputs.size() == 1 && n <= kLongestAlone && (n < kShortestAlone || part.count > n / kShareAlone)) return;
     const Aval key = d_.aval(e.inputs[0]);
-    const Primitive& top_k = primitive_of<TopKLargest>;
-    const Eqn top{&top_k, make_params(TopKLargest::Params{axis, part.count}), {e.inputs[0]}, {}, e.loc};
-    if (expansion(top, std::span(&key, 1))) return;
+    if (expansion(top_k_equation({axis, part.count}, e.inputs[0], e.loc), std::span(&key, 1))) return;
     for (const Var v : e.outputs) mark(v, axis, part);
   }
   void mark(Var v, int axis, Part part) {

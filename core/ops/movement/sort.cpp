@@ -137,6 +137,9 @@ void Sort::reference(const ReferenceContext& c) {
   }
 }
 
+Eqn top_k_equation(const TopKLargest::Params& p, Atom x, SourceLoc loc) {
+  return {&primitive_of<TopKLargest>, make_params(TopKLargest::Params(p)), {x}, {}, loc};
+}
 std::vector<Aval> TopKLargest::abstract_eval(const OpContext& c) {
   const Params& p = c.get<Params>();
   const Aval& x = c.in[0];

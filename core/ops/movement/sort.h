@@ -37,5 +37,7 @@ struct TopKLargest {
   static BatchResult batch(const BatchContext& c);
   static void reference(const ReferenceContext& c);
 };
+/// Its equation on x, without results: for a backend's rules, which say how they would run it.
+Eqn top_k_equation(const TopKLargest::Params& p, Atom x, SourceLoc loc);
 
 }  // namespace weft::detail
