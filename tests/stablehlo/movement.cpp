@@ -103,6 +103,40 @@ TEST_CASE("stablehlo: of windows that lie partly outside, a scatter leaves out t
                  "check.expect_eq_const %0, dense<[1, 2, 30, 40, 5]> : tensor<5xi32>");
 }
 
+TEST_CASE("stablehlo: a scatter of one window that computed constants place inside is a window's update, elsewhere a scatter") {
+  const auto program = [](const std::string& place, const std::string& region) {
+    return R"(
+    %a = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6], [7, 8, 9]]> : tensor<3x3xi32>
+    %p = stablehlo.constant dense<)" +
+           place + R"(> : tensor<i32>
+    %q = stablehlo.broadcast_in_dim %p, dims = [] : (tensor<i32>) -> tensor<1xi32>
+    %i = stablehlo.concatenate %q, %q, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %u = stablehlo.constant dense<[10, 20]> : tensor<2xi32>
+    %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0, 1]>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      )" + region +
+           R"(
+    }) : (tensor<3x3xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<3x3xi32>
+    )";
+  };
+  const std::string returns = "\nstablehlo.return %r : tensor<i32>";
+  const std::string expected = "check.expect_eq_const %0, dense<";
+  passes_in_main(program("1", "%r = stablehlo.add %x, %y : tensor<i32>" + returns) + expected +
+                 "[[1, 2, 3], [4, 15, 26], [7, 8, 9]]> : tensor<3x3xi32>");
+  passes_in_main(program("1", "%r = stablehlo.multiply %x, %y : tensor<i32>" + returns) + expected +
+                 "[[1, 2, 3], [4, 50, 120], [7, 8, 9]]> : tensor<3x3xi32>");
+  passes_in_main(program("0", "%r = stablehlo.maximum %x, %y : tensor<i32>" + returns) + expected +
+                 "[[10, 20, 3], [4, 5, 6], [7, 8, 9]]> : tensor<3x3xi32>");
+  passes_in_main(program("1", "%r = stablehlo.minimum %x, %y : tensor<i32>" + returns) + expected +
+                 "[[1, 2, 3], [4, 5, 6], [7, 8, 9]]> : tensor<3x3xi32>");
+  passes_in_main(program("1", "%r = stablehlo.subtract %x, %y : tensor<i32>" + returns) + expected +
+                 "[[1, 2, 3], [4, -5, -14], [7, 8, 9]]> : tensor<3x3xi32>");
+  passes_in_main(program("1", "stablehlo.return %y : tensor<i32>") + expected + "[[1, 2, 3], [4, 10, 20], [7, 8, 9]]> : tensor<3x3xi32>");
+  passes_in_main(program("2", "stablehlo.return %y : tensor<i32>") + expected + "[[1, 2, 3], [4, 5, 6], [7, 8, 10]]> : tensor<3x3xi32>");
+  passes_in_main(program("-1", "%r = stablehlo.add %x, %y : tensor<i32>" + returns) + expected +
+                 "[[1, 2, 3], [4, 5, 6], [7, 8, 9]]> : tensor<3x3xi32>");
+}
+
 TEST_CASE("stablehlo: several arrays are scattered together") {
   passes_in_main(R"(
     %a = stablehlo.constant dense<0> : tensor<3xi32>

@@ -4,6 +4,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/constructors.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/movement/dynamic_slice.h"
 #include "weft/core/ops/movement/gather.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/movement/scatter.h"
@@ -107,12 +108,19 @@ Margin margin_of(const ScatterDimensionNumbers& n, const Shape& operand, const S
   return m;
 }
 
-/// Whether all windows are known to be inside: the indices are constants.
-bool known_inside(const ScatterDimensionNumbers& n, const Shape& operand, const Array& indices, const Shape& updates) {
-  if (!as_concrete(indices) && !as_literal(indices)) return false;
-  const std::vector<std::int64_t> starts = indices.to_vector<std::int64_t>();
-  const IndexedGeometry g = scatter_geometry(n, operand.size(), updates);
-  const auto length = static_cast<std::size_t>(indices.shape().back());
+constexpr std::int64_t kFewIndices = 64;  // up to this many, indices that are computed from constants are computed here
+
+/// The indices' values, where they are constants or a few that are computed from constants; else nothing.
+std::optional<std::vector<std::int64_t>> known_starts(const Array& indices) {
+  if (as_concrete(indices) || as_literal(indices)) return indices.to_vector<std::int64_t>();
+  if (indices.aval().size() > kFewIndices) return {};
+  const Array value = concrete_or_empty(indices);
+  if (value.is_empty_handle()) return {};
+  return convert(value, int64).to_vector<std::int64_t>();
+}
+
+/// Whether windows with these starts are all inside.
+bool are_inside(const IndexedGeometry& g, const Shape& operand, const std::vector<std::int64_t>& starts, std::size_t length) {
   for (int d = 0; d < operand.size(); ++d) {
     const IndexedDim& dim = g.dims[static_cast<std::size_t>(d)];
     if (dim.component < 0) continue;
@@ -120,6 +128,37 @@ bool known_inside(const ScatterDimensionNumbers& n, const Shape& operand, const 
       if (starts[i] < 0 || starts[i] > operand[d] - dim.window) return false;
   }
   return true;
+}
+
+/// The only window of a scatter, known to be inside, where its region is one of the usual ones; it fuses with what computes the updates and
+/// with what reads the result.
+std::optional<Array> update_window(const OpCall& c, const Jaxpr& update, const IndexedGeometry& g, const Array& x,
+                                   const std::vector<std::int64_t>& starts, const Array& updates) {
+  const std::optional<Combiner> combiner = combiner_of(update);
+  const bool replaces = gives_second(update),
+             usual = combiner == Combiner::sum || combiner == Combiner::prod || combiner == Combiner::max || combiner == Combiner::min;
+  if (!replaces && (!usual || x.dtype().is_bool() || x.dtype().is_complex())) return {};
+  std::vector<std::int64_t> low, high, ones(g.dims.size(), 1);
+  Shape window;
+  std::vector<Array> operands{x, updates};
+  for (std::size_t d = 0; d < g.dims.size(); ++d) {
+    const IndexedDim& dim = g.dims[d];
+    low.push_back(dim.component < 0 ? 0 : starts[static_cast<std::size_t>(dim.component)]);
+    high.push_back(low.back() + dim.window);
+    window.push_back(dim.window);
+    operands.push_back(make_literal(Number(low.back()), int64));
+  }
+  operands[1] = reshape_to(updates, window, c.loc);
+  if (!replaces) {
+    const Array before = slice_range(x, low, high, ones, c.loc);
+    switch (*combiner) {
+      case Combiner::sum: operands[1] = before + operands[1]; break;
+      case Combiner::prod: operands[1] = before * operands[1]; break;
+      case Combiner::max: operands[1] = maximum(before, operands[1]); break;
+      default: operands[1] = minimum(before, operands[1]); break;
+    }
+  }
+  return bind_all<DynamicUpdateSlice>({}, operands, c.loc)[0];
 }
 
 /// The starts in the operand with its margin; those of windows that are outside of both stay so.
@@ -154,11 +193,23 @@ const Import scatter_import("stablehlo.scatter", [](OpCall& c) -> Values {
   infer(*find_primitive("scatter"), *make_params(Scatter::Params{p.dimension_numbers, false, p.mode, false, {}}),
         std::vector<Aval>{c.in(0).aval(), indices.aval(), c.in(n + 1).aval()}, c.loc);
   Margin margin = margin_of(p.dimension_numbers, operand, updates);
-  margin.needed = margin.needed && !known_inside(p.dimension_numbers, operand, indices, updates);
+  const IndexedGeometry geometry = scatter_geometry(p.dimension_numbers, operand.size(), updates);
+  const auto length = static_cast<std::size_t>(indices.shape().back());
+  const bool one_window = p.dimension_numbers.operand_batching_dims.empty() &&
+                          std::all_of(geometry.batch_dims.begin(), geometry.batch_dims.end(), [&](int d) { return updates[d] == 1; });
+  std::optional<std::vector<std::int64_t>> starts;
+  if (margin.needed || one_window) starts = known_starts(indices);
+  if (starts && !are_inside(geometry, operand, *starts, length)) starts.reset();
+  margin.needed = margin.needed && !starts;
   if (margin.needed) indices = moved_starts(c, p.dimension_numbers, indices, operand, margin), p.indices_are_sorted = false;
   Values out;
   for (std::size_t i = 0; i < n; ++i) {
     const Array& x = c.in(i);
+    if (starts && one_window)
+      if (const std::optional<Array> y = update_window(c, regions[i], geometry, x, *starts, c.in(n + 1 + i))) {
+        out.push_back(*y);
+        continue;
+      }
     const Array room = margin.needed ? pad_with(x, scalar(x, 0), margin.around, c.loc) : x;
     const Array y = scatter_by(c, regions[i], p, room, indices, c.in(n + 1 + i));
     out.push_back(margin.needed ? slice_range(y, margin.low, margin.high, std::vector<std::int64_t>(margin.low.size(), 1), c.loc) : y);
