@@ -272,6 +272,39 @@ struct AdafactorOptions {
 /// By root mean squares of which only the means of rows and columns are kept (N. Shazeer, M. Stern, 2018).
 GradientTransformation adafactor(Schedule learning_rate, AdafactorOptions options = {});
 
+/// The parts of these optimisers that scale the gradients, for chains of your own: without the learning rate and its sign, weight decay and
+/// momentum. `chain({clip_by_global_norm(1.), scale_by_adam(), add_decayed_weights(1e-4), scale_by_learning_rate(1e-3)})` is adamw of
+/// clipped gradients.
+GradientTransformation scale_by_adam(AdamOptions options = {});
+/// Of amsgrad.
+GradientTransformation scale_by_amsgrad(AdamOptions options = {});
+/// Of adamax.
+GradientTransformation scale_by_adamax(AdamOptions options = {});
+/// Of radam.
+GradientTransformation scale_by_radam(AdamOptions options = {});
+/// Of adabelief.
+GradientTransformation scale_by_belief(AdamOptions options = {.eps = 1e-16, .eps_root = 1e-16});
+/// Of yogi.
+GradientTransformation scale_by_yogi(AdamOptions options = {.eps = 1e-3});
+/// Of lion.
+GradientTransformation scale_by_lion(double b1 = 0.9, double b2 = 0.99);
+/// Of sign_sgd.
+GradientTransformation scale_by_sign();
+/// Of adagrad: by the root of the sum of the squares.
+GradientTransformation scale_by_rss(AdagradOptions options = {});
+/// Of adadelta.
+GradientTransformation scale_by_adadelta(AdadeltaOptions options = {});
+/// Options of scale_by_rms and scale_by_stddev.
+struct RmsOptions {
+  double decay = 0.9;        ///< as of RmspropOptions
+  double eps = 1e-8;         ///< as of RmspropOptions
+  double initial_scale = 0;  ///< as of RmspropOptions
+};
+/// Of rmsprop: by the root of the mean square.
+GradientTransformation scale_by_rms(RmsOptions options = {});
+/// Of rmsprop, centered: by the standard deviation.
+GradientTransformation scale_by_stddev(RmsOptions options = {});
+
 }  // namespace weft::optim
 
 namespace weft {

@@ -33,13 +33,6 @@ GradientTransformation adam_like(const char* name, LeafInit init,
                     return update(g, kept, count);
                   }});
 }
-GradientTransformation scaled_by_adam(const AdamOptions& o) {
-  return adam_like("adam", zeros_for(2), [o](const Array& g, Kept& kept, const Array& count) {
-    kept[0] = moved(o.b1, kept[0], g);
-    kept[1] = moved(o.b2, kept[1], square_of(g));
-    return Array(first_moment(o, g, kept[0], count) / (sqrt(unbiased(kept[1], o.b2, count) + o.eps_root) + o.eps));
-  });
-}
 template <class O>
 AdamOptions adam_options(const O& o, bool nesterov) {
   return {.b1 = o.b1, .b2 = o.b2, .eps = o.eps, .eps_root = o.eps_root, .nesterov = nesterov};
@@ -58,6 +51,106 @@ std::optional<std::pair<int, int>> factored_dimensions(const Shape& shape, bool 
 
 }  // namespace
 
+GradientTransformation scale_by_sign() {
+  return by_leaf({.name = "sign_sgd", .update = [](const Array& g, const Array*, Kept&, const Array&) { return sign(g); }});
+}
+GradientTransformation scale_by_adam(AdamOptions o) {
+  return adam_like("adam", zeros_for(2), [o](const Array& g, Kept& kept, const Array& count) {
+    kept[0] = moved(o.b1, kept[0], g);
+    kept[1] = moved(o.b2, kept[1], square_of(g));
+    return Array(first_moment(o, g, kept[0], count) / (sqrt(unbiased(kept[1], o.b2, count) + o.eps_root) + o.eps));
+  });
+}
+GradientTransformation scale_by_amsgrad(AdamOptions o) {
+  return adam_like("amsgrad", zeros_for(3), [o](const Array& g, Kept& kept, const Array& count) {
+    kept[0] = moved(o.b1, kept[0], g);
+    kept[1] = moved(o.b2, kept[1], square_of(g));
+    kept[2] = maximum(kept[2], unbiased(kept[1], o.b2, count));
+    return Array(first_moment(o, g, kept[0], count) / (sqrt(kept[2] + o.eps_root) + o.eps));
+  });
+}
+GradientTransformation scale_by_adamax(AdamOptions o) {
+  return adam_like("adamax", zeros_for(2), [o](const Array& g, Kept& kept, const Array& count) {
+    kept[0] = moved(o.b1, kept[0], g);
+    kept[1] = maximum(abs(g) + o.eps, o.b2 * kept[1]);
+    return Array(first_moment(o, g, kept[0], count) / kept[1]);
+  });
+}
+GradientTransformation scale_by_radam(AdamOptions o) {
+  return adam_like("radam", zeros_for(2), [o](const Array& g, Kept& kept, const Array& count) {
+    kept[0] = moved(o.b1, kept[0], g);
+    kept[1] = moved(o.b2, kept[1], square_of(g));
+    const double most = 2 / (1 - o.b2) - 1;
+    // What is left of the difference has few digits in float32.
+    const Array steps = count.astype(float64), power = pow(o.b2, steps);
+    const Array length = most - 2 * steps * power / (1 - power), enough = length >= 5;
+    const Array used = where(enough, length, 5);
+    const Array factor = sqrt((used - 4) * (used - 2) * most / ((most - 4) * (most - 2) * used));
+    const Array mean = first_moment(o, g, kept[0], count);
+    return where(enough, as(factor, g) * mean / (sqrt(unbiased(kept[1], o.b2, count) + o.eps_root) + o.eps), mean);
+  });
+}
+GradientTransformation scale_by_belief(AdamOptions o) {
+  return adam_like("adabelief", zeros_for(2), [o](const Array& g, Kept& kept, const Array& count) {
+    kept[0] = moved(o.b1, kept[0], g);
+    kept[1] = moved(o.b2, kept[1], square_of(g - kept[0])) + o.eps_root;
+    return Array(first_moment(o, g, kept[0], count) / (sqrt(unbiased(kept[1], o.b2, count)) + o.eps));
+  });
+}
+GradientTransformation scale_by_yogi(AdamOptions o) {
+  const auto init = [](const Array& p) { return Kept{full_like(p, 1e-6), full_like(p, 1e-6)}; };
+  return adam_like("yogi", init, [o](const Array& g, Kept& kept, const Array& count) {
+    const Array squares = square_of(g);
+    kept[0] = moved(o.b1, kept[0], g);
+    kept[1] = kept[1] - (1 - o.b2) * sign(kept[1] - squares) * squares;
+    return Array(first_moment(o, g, kept[0], count) / (sqrt(unbiased(kept[1], o.b2, count) + o.eps_root) + o.eps));
+  });
+}
+GradientTransformation scale_by_rss(AdagradOptions o) {
+  return by_leaf({.name = "adagrad",
+                  .init = [o](const Array& p) { return Kept{full_like(p, o.initial_accumulator_value)}; },
+                  .update =
+                      [o](const Array& g, const Array*, Kept& kept, const Array&) {
+                        kept[0] = kept[0] + square_of(g);
+                        const Array some = kept[0] > 0;
+                        return where(some, g * rsqrt(where(some, kept[0], 1) + o.eps), zeros_like(g));
+                      }});
+}
+GradientTransformation scale_by_adadelta(AdadeltaOptions o) {
+  return by_leaf({.name = "adadelta", .init = zeros_for(2), .update = [o](const Array& g, const Array*, Kept& kept, const Array&) {
+                    kept[0] = moved(o.rho, kept[0], square_of(g));
+                    const Array step = sqrt(kept[1] + o.eps) / sqrt(kept[0] + o.eps) * g;
+                    kept[1] = moved(o.rho, kept[1], square_of(step));
+                    return step;
+                  }});
+}
+GradientTransformation scale_by_lion(double b1, double b2) {
+  return by_leaf({.name = "lion", .init = zeros_for(1), .update = [=](const Array& g, const Array*, Kept& kept, const Array&) {
+                    const Array step = sign(moved(b1, kept[0], g));
+                    kept[0] = moved(b2, kept[0], g);
+                    return step;
+                  }});
+}
+GradientTransformation scale_by_rms(RmsOptions o) {
+  return by_leaf({.name = "rmsprop",
+                  .init = [o](const Array& p) { return Kept{full_like(p, o.initial_scale)}; },
+                  .update =
+                      [o](const Array& g, const Array*, Kept& kept, const Array&) {
+                        kept[0] = moved(o.decay, kept[0], square_of(g));
+                        return Array(g * rsqrt(kept[0] + o.eps));
+                      }});
+}
+GradientTransformation scale_by_stddev(RmsOptions o) {
+  return by_leaf({.name = "rmsprop",
+                  .init = [o](const Array& p) { return Kept{full_like(p, o.initial_scale), zeros_like(p)}; },
+                  .update =
+                      [o](const Array& g, const Array*, Kept& kept, const Array&) {
+                        kept[0] = moved(o.decay, kept[0], square_of(g));
+                        kept[1] = moved(o.decay, kept[1], g);
+                        return Array(g * rsqrt(kept[0] - square_of(kept[1]) + o.eps));
+                      }});
+}
+
 GradientTransformation sgd(Schedule learning_rate, SgdOptions options) {
   GradientTransformation last = scale_by_learning_rate(std::move(learning_rate));
   if (!options.momentum) return last;
@@ -67,11 +160,10 @@ GradientTransformation sgd(Schedule learning_rate, double momentum, bool nestero
   return sgd(std::move(learning_rate), {.momentum = momentum, .nesterov = nesterov});
 }
 GradientTransformation sign_sgd(Schedule learning_rate) {
-  return chain({by_leaf({.name = "sign_sgd", .update = [](const Array& g, const Array*, Kept&, const Array&) { return sign(g); }}),
-                scale_by_learning_rate(std::move(learning_rate))});
+  return chain({scale_by_sign(), scale_by_learning_rate(std::move(learning_rate))});
 }
 GradientTransformation adam(Schedule learning_rate, AdamOptions options) {
-  return chain({scaled_by_adam(options), scale_by_learning_rate(std::move(learning_rate))});
+  return chain({scale_by_adam(options), scale_by_learning_rate(std::move(learning_rate))});
 }
 GradientTransformation adam(Schedule learning_rate, double b1, double b2, double eps) {
   return adam(std::move(learning_rate), {.b1 = b1, .b2 = b2, .eps = eps});
@@ -80,63 +172,23 @@ GradientTransformation nadam(Schedule learning_rate, AdamOptions options) {
   options.nesterov = true;
   return adam(std::move(learning_rate), options);
 }
-GradientTransformation amsgrad(Schedule learning_rate, AdamOptions o) {
-  return chain({adam_like("amsgrad", zeros_for(3),
-                          [o](const Array& g, Kept& kept, const Array& count) {
-                            kept[0] = moved(o.b1, kept[0], g);
-                            kept[1] = moved(o.b2, kept[1], square_of(g));
-                            kept[2] = maximum(kept[2], unbiased(kept[1], o.b2, count));
-                            return Array(first_moment(o, g, kept[0], count) / (sqrt(kept[2] + o.eps_root) + o.eps));
-                          }),
-                scale_by_learning_rate(std::move(learning_rate))});
+GradientTransformation amsgrad(Schedule learning_rate, AdamOptions options) {
+  return chain({scale_by_amsgrad(options), scale_by_learning_rate(std::move(learning_rate))});
 }
-GradientTransformation adamax(Schedule learning_rate, AdamOptions o) {
-  return chain({adam_like("adamax", zeros_for(2),
-                          [o](const Array& g, Kept& kept, const Array& count) {
-                            kept[0] = moved(o.b1, kept[0], g);
-                            kept[1] = maximum(abs(g) + o.eps, o.b2 * kept[1]);
-                            return Array(first_moment(o, g, kept[0], count) / kept[1]);
-                          }),
-                scale_by_learning_rate(std::move(learning_rate))});
+GradientTransformation adamax(Schedule learning_rate, AdamOptions options) {
+  return chain({scale_by_adamax(options), scale_by_learning_rate(std::move(learning_rate))});
 }
-GradientTransformation radam(Schedule learning_rate, AdamOptions o) {
-  return chain({adam_like("radam", zeros_for(2),
-                          [o](const Array& g, Kept& kept, const Array& count) {
-                            kept[0] = moved(o.b1, kept[0], g);
-                            kept[1] = moved(o.b2, kept[1], square_of(g));
-                            const double most = 2 / (1 - o.b2) - 1;
-                            // What is left of the difference has few digits in float32.
-                            const Array steps = count.astype(float64), power = pow(o.b2, steps);
-                            const Array length = most - 2 * steps * power / (1 - power), enough = length >= 5;
-                            const Array used = where(enough, length, 5);
-                            const Array factor = sqrt((used - 4) * (used - 2) * most / ((most - 4) * (most - 2) * used));
-                            const Array mean = first_moment(o, g, kept[0], count);
-                            return where(enough, as(factor, g) * mean / (sqrt(unbiased(kept[1], o.b2, count) + o.eps_root) + o.eps), mean);
-                          }),
-                scale_by_learning_rate(std::move(learning_rate))});
+GradientTransformation radam(Schedule learning_rate, AdamOptions options) {
+  return chain({scale_by_radam(options), scale_by_learning_rate(std::move(learning_rate))});
 }
-GradientTransformation adabelief(Schedule learning_rate, AdamOptions o) {
-  return chain({adam_like("adabelief", zeros_for(2),
-                          [o](const Array& g, Kept& kept, const Array& count) {
-                            kept[0] = moved(o.b1, kept[0], g);
-                            kept[1] = moved(o.b2, kept[1], square_of(g - kept[0])) + o.eps_root;
-                            return Array(first_moment(o, g, kept[0], count) / (sqrt(unbiased(kept[1], o.b2, count)) + o.eps));
-                          }),
-                scale_by_learning_rate(std::move(learning_rate))});
+GradientTransformation adabelief(Schedule learning_rate, AdamOptions options) {
+  return chain({scale_by_belief(options), scale_by_learning_rate(std::move(learning_rate))});
 }
-GradientTransformation yogi(Schedule learning_rate, AdamOptions o) {
-  const auto init = [](const Array& p) { return Kept{full_like(p, 1e-6), full_like(p, 1e-6)}; };
-  return chain({adam_like("yogi", init,
-                          [o](const Array& g, Kept& kept, const Array& count) {
-                            const Array squares = square_of(g);
-                            kept[0] = moved(o.b1, kept[0], g);
-                            kept[1] = kept[1] - (1 - o.b2) * sign(kept[1] - squares) * squares;
-                            return Array(first_moment(o, g, kept[0], count) / (sqrt(unbiased(kept[1], o.b2, count) + o.eps_root) + o.eps));
-                          }),
-                scale_by_learning_rate(std::move(learning_rate))});
+GradientTransformation yogi(Schedule learning_rate, AdamOptions options) {
+  return chain({scale_by_yogi(options), scale_by_learning_rate(std::move(learning_rate))});
 }
 GradientTransformation adamw(Schedule learning_rate, AdamwOptions options) {
-  return chain({scaled_by_adam(adam_options(options, options.nesterov)), add_decayed_weights(options.weight_decay, options.mask),
+  return chain({scale_by_adam(adam_options(options, options.nesterov)), add_decayed_weights(options.weight_decay, options.mask),
                 scale_by_learning_rate(std::move(learning_rate))});
 }
 GradientTransformation nadamw(Schedule learning_rate, AdamwOptions options) {
@@ -144,58 +196,22 @@ GradientTransformation nadamw(Schedule learning_rate, AdamwOptions options) {
   return adamw(std::move(learning_rate), std::move(options));
 }
 GradientTransformation lamb(Schedule learning_rate, LambOptions options) {
-  return chain({scaled_by_adam(adam_options(options, false)), add_decayed_weights(options.weight_decay, options.mask),
+  return chain({scale_by_adam(adam_options(options, false)), add_decayed_weights(options.weight_decay, options.mask),
                 scale_by_trust_ratio(), scale_by_learning_rate(std::move(learning_rate))});
 }
-GradientTransformation lion(Schedule learning_rate, LionOptions o) {
-  return chain({by_leaf({.name = "lion",
-                         .init = zeros_for(1),
-                         .update =
-                             [b1 = o.b1, b2 = o.b2](const Array& g, const Array*, Kept& kept, const Array&) {
-                               const Array step = sign(moved(b1, kept[0], g));
-                               kept[0] = moved(b2, kept[0], g);
-                               return step;
-                             }}),
-                add_decayed_weights(o.weight_decay, o.mask), scale_by_learning_rate(std::move(learning_rate))});
-}
-GradientTransformation adagrad(Schedule learning_rate, AdagradOptions o) {
-  return chain({by_leaf({.name = "adagrad",
-                         .init = [o](const Array& p) { return Kept{full_like(p, o.initial_accumulator_value)}; },
-                         .update =
-                             [o](const Array& g, const Array*, Kept& kept, const Array&) {
-                               kept[0] = kept[0] + square_of(g);
-                               const Array some = kept[0] > 0;
-                               return where(some, g * rsqrt(where(some, kept[0], 1) + o.eps), zeros_like(g));
-                             }}),
+GradientTransformation lion(Schedule learning_rate, LionOptions options) {
+  return chain({scale_by_lion(options.b1, options.b2), add_decayed_weights(options.weight_decay, options.mask),
                 scale_by_learning_rate(std::move(learning_rate))});
 }
-GradientTransformation adadelta(Schedule learning_rate, AdadeltaOptions o) {
-  return chain({by_leaf({.name = "adadelta",
-                         .init = zeros_for(2),
-                         .update =
-                             [o](const Array& g, const Array*, Kept& kept, const Array&) {
-                               kept[0] = moved(o.rho, kept[0], square_of(g));
-                               const Array step = sqrt(kept[1] + o.eps) / sqrt(kept[0] + o.eps) * g;
-                               kept[1] = moved(o.rho, kept[1], square_of(step));
-                               return step;
-                             }}),
-                scale_by_learning_rate(std::move(learning_rate))});
+GradientTransformation adagrad(Schedule learning_rate, AdagradOptions options) {
+  return chain({scale_by_rss(options), scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation adadelta(Schedule learning_rate, AdadeltaOptions options) {
+  return chain({scale_by_adadelta(options), scale_by_learning_rate(std::move(learning_rate))});
 }
 GradientTransformation rmsprop(Schedule learning_rate, RmspropOptions o) {
-  const auto init = [o](const Array& p) {
-    Kept kept{full_like(p, o.initial_scale)};
-    if (o.centered) kept.push_back(zeros_like(p));
-    return kept;
-  };
-  std::vector<GradientTransformation> parts{by_leaf({.name = "rmsprop",
-                                                     .init = init,
-                                                     .update =
-                                                         [o](const Array& g, const Array*, Kept& kept, const Array&) {
-                                                           kept[0] = moved(o.decay, kept[0], square_of(g));
-                                                           if (!o.centered) return Array(g * rsqrt(kept[0] + o.eps));
-                                                           kept[1] = moved(o.decay, kept[1], g);
-                                                           return Array(g * rsqrt(kept[0] - square_of(kept[1]) + o.eps));
-                                                         }}),
+  const RmsOptions scaling{.decay = o.decay, .eps = o.eps, .initial_scale = o.initial_scale};
+  std::vector<GradientTransformation> parts{o.centered ? scale_by_stddev(scaling) : scale_by_rms(scaling),
                                             scale_by_learning_rate(std::move(learning_rate))};
   if (o.momentum) parts.push_back(trace(*o.momentum, o.nesterov));
   return chain(std::move(parts));
