@@ -41,12 +41,14 @@ Array make_literal(const Number& value, DType dtype, bool weak) {
       convert_elements(parts, complex128, bits.data(), dtype, 1);
     }
   }
-  const bool same_kind =
-      value.kind == Number::Kind::floating ? dtype.is_floating() : value.kind == Number::Kind::complex && dtype.is_complex();
-  return Array(Ref<ArrayImpl>(new LiteralArray(Aval{{}, dtype, weak}, bits, weak && same_kind ? std::optional(value) : std::nullopt)));
+  // All of the value is kept, but for the imaginary part of a complex number that becomes a real one.
+  const bool keeps = weak && (value.kind == Number::Kind::complex ? dtype.is_complex() : dtype.is_inexact());
+  return Array(Ref<ArrayImpl>(new LiteralArray(Aval{{}, dtype, weak}, bits, keeps ? std::optional(value) : std::nullopt)));
 }
 
-Array make_literal(const Aval& aval, const ScalarBits& bits) { return Array(Ref<ArrayImpl>(new LiteralArray(aval, bits))); }
+Array make_literal(const Aval& aval, const ScalarBits& bits, std::optional<Number> number) {
+  return Array(Ref<ArrayImpl>(new LiteralArray(aval, bits, number)));
+}
 Array make_abstract(const Aval& aval) { return Array(Ref<ArrayImpl>(new AbstractArray(aval))); }
 
 Number number_of(const LiteralArray& literal) {

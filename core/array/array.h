@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/core/array/aval.h"
@@ -127,6 +128,8 @@ class Array {
   Array operator[](Index i) const;
   /// The same as x(...): `x[{slice(), newaxis}]`, and from C++23 on `x[slice(), newaxis]`.
   Array operator[](std::initializer_list<Index> index) const;
+  /// The same of two indices that a function gives: `x[ix_(rows, columns)]`.
+  Array operator[](const std::pair<Array, Array>& index) const;
   template <detail::WholeNumber T>
   Array operator[](std::initializer_list<T>) const {
     static_assert(!sizeof(T),

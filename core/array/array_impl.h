@@ -78,7 +78,7 @@ inline bool is_donated(const Array& x) {
 
 /// A strongly or weakly typed scalar of the dtype, from a number (rounded, wrapped as C++ does).
 Array make_literal(const Number& value, DType dtype, bool weak = false);
-Array make_literal(const Aval& aval, const ScalarBits& bits);
+Array make_literal(const Aval& aval, const ScalarBits& bits, std::optional<Number> number = {});
 Array make_abstract(const Aval& aval);
 /// The element's value: real or integer part as a Number.
 Number number_of(const LiteralArray& literal);

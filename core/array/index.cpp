@@ -462,6 +462,7 @@ Array Array::operator()(Index a, Index b, Index c, Index d, Index e, Index f) co
   return detail::read_index(*this, detail::present({a, b, c, d, e, f}), a.where());
 }
 Array Array::operator[](Index i) const { return detail::read_index(*this, {i}, i.where()); }
+Array Array::operator[](const std::pair<Array, Array>& index) const { return (*this)(index.first, index.second); }
 Array Array::operator[](std::initializer_list<Index> index) const {
   return detail::read_index(*this, index, index.size() ? index.begin()->where() : SourceLoc());
 }

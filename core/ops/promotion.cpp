@@ -79,13 +79,22 @@ Array with_rank(const Arg& x, int rank) {
 
 }  // namespace
 
+namespace {
+/// The type of a number that is made of scalars: that of the trace's numbers.
+WeakDType number_type(WeakDType t, bool scalar) {
+  const Trace* const trace = scalar ? current_trace() : nullptr;
+  if (!trace || !trace->wide_numbers() || !is_narrow_number({{}, t.dtype, t.weak})) return t;
+  return {t.dtype.is_complex() ? complex128 : float64, true};
+}
+}  // namespace
+
 WeakDType inexact_dtype(WeakDType t) {
   if (t.dtype.is_inexact() || t.dtype.is_key()) return t;
   return {t.dtype.itemsize() == 8 ? float64 : float32, t.weak && !t.dtype.is_bool()};
 }
 Array to_inexact(const Arg& x) {
   if (x.aval().dtype.is_inexact() || x.aval().dtype.is_key()) return x.array();
-  const WeakDType t = inexact_dtype(x.aval().weak_dtype());
+  const WeakDType t = number_type(inexact_dtype(x.aval().weak_dtype()), x.aval().shape.empty());
   return convert_element_type(x.array(), t.dtype, t.weak, x.where());
 }
 Array to_numeric(const Arg& x) { return x.aval().dtype.is_bool() ? convert_element_type(x.array(), int32, false, x.where()) : x.array(); }
@@ -109,6 +118,7 @@ std::vector<Array> promote_operands(std::string_view operation, std::span<const 
   return out;
 }
 namespace {
+bool both_scalars(const Arg& x, const Arg& y) { return x.aval().shape.empty() && y.aval().shape.empty(); }
 std::array<Array, 2> promote_pair(std::string_view operation, const Arg& x, const Arg& y, WeakDType t) {
   Arg a = x, b = y;
   if (x.aval().ndim() != 0 && y.aval().ndim() != 0 && x.aval().shape != y.aval().shape) {
@@ -123,11 +133,13 @@ std::array<Array, 2> promote_pair(std::string_view operation, const Arg& x, cons
 }  // namespace
 std::array<Array, 2> promote_operands(std::string_view operation, const Arg& x, const Arg& y) {
   if (x.aval().dtype.is_key() != y.aval().dtype.is_key()) check_keys(operation, std::array{x, y});
-  return promote_pair(operation, x, y, promote_types(x.aval().weak_dtype(), y.aval().weak_dtype()));
+  const WeakDType t = promote_types(x.aval().weak_dtype(), y.aval().weak_dtype());
+  return promote_pair(operation, x, y, number_type(t, both_scalars(x, y)));
 }
 std::array<Array, 2> promote_inexact(std::string_view operation, const Arg& x, const Arg& y) {
   if (x.aval().dtype.is_key() != y.aval().dtype.is_key()) check_keys(operation, std::array{x, y});
-  return promote_pair(operation, x, y, inexact_dtype(promote_types(x.aval().weak_dtype(), y.aval().weak_dtype())));
+  const WeakDType t = inexact_dtype(promote_types(x.aval().weak_dtype(), y.aval().weak_dtype()));
+  return promote_pair(operation, x, y, number_type(t, both_scalars(x, y)));
 }
 
 std::optional<long long> integer_literal(const Array& x) {

@@ -99,6 +99,33 @@ Trace* staging_trace(const Primitive& op, std::span<const Array> inputs, SourceL
   }
 }
 
+/// What an elementwise operation makes of numbers alone is a number, which keeps what it is in 64 bits for conversion to them. Empty if
+/// this isn't such an operation.
+std::optional<Array> number_of_numbers(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                       std::span<const Aval> out, SourceLoc loc) {
+  if (op.kind != Kind::elementwise || out.size() != 1 || !is_narrow_number(out[0])) return {};
+  std::vector<Array> wide;
+  std::vector<Aval> types;
+  for (const Array& x : inputs) {
+    const LiteralArray* literal = as_literal(x);
+    if (!literal || (is_narrow_number(literal->aval) && !literal->number)) return {};
+    const DType type = literal->aval.dtype;
+    wide.push_back(is_narrow_number(literal->aval) ? make_literal(*literal->number, type.is_complex() ? complex128 : float64, true) : x);
+    types.push_back(wide.back().aval());
+  }
+  const std::vector<Aval> wide_out = infer(op, *params, types, loc);
+  if (wide_out[0].dtype.real_part() != float64) return {};
+  const Array narrow = host().execute(op, params, inputs, out, loc)[0];
+  if (const ConcreteArray* c = as_concrete(narrow); !c || !c->buffer || !c->buffer->on_host()) return narrow;
+  const Array exact = host().execute(op, params, wide, wide_out, loc)[0];
+  const auto bits = [&](const Array& x) {
+    ScalarBits element{};
+    host().read(*as_concrete(x), element.data(), loc);
+    return element;
+  };
+  return make_literal(out[0], bits(narrow), number_of(*as_literal(make_literal(wide_out[0], bits(exact)))));
+}
+
 std::vector<Array> bind_checked(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc loc) {
   check_nesting("calls");
   const ArrayReads reads(inputs, op.name, loc);
@@ -122,6 +149,7 @@ std::vector<Array> bind_checked(const Primitive& op, ParamsRef params, std::span
   }
   Trace* const target = staging_trace(op, inputs, loc);
   const std::vector<Aval> out = infer(op, *params, avals, loc);
+  if (const std::optional<Array> number = number_of_numbers(op, params, inputs, out, loc)) return {*number};
   if (target) {
     if (std::optional<std::vector<Array>> noted = add_noted_eqn(*target, op, params, inputs, out, loc)) return std::move(*noted);
     if (!config.debug_key_reuse) return target->add_eqn(op, std::move(params), inputs, out, loc);

@@ -174,6 +174,10 @@ Jaxpr Trace::finish(std::span<const Array> outputs) {
   std::vector<Atom> atoms;
   for (const Array& x : outputs) atoms.push_back(lift(x));
   live_ = false;
+  // A number that this program widens may be one of the programs around it.
+  if (widened_)
+    for (const auto& [impl, captured] : captured_)
+      if (const TracedArray* t = as_traced(captured.first); t && is_narrow_number(t->aval)) t->trace->note_widened_number();
   values_.clear();
   captured_.clear();
   return std::move(builder_).finish(std::move(atoms));
@@ -315,6 +319,7 @@ Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<A
     trace->axes = request.axes;
     trace->where_ = request.where;
     trace->input_names_ = request.input_names;
+    trace->wide_numbers_ = request.wide_numbers || (current_trace() && current_trace()->wide_numbers());
     Jaxpr program;
     {
       std::vector<Array> inputs;
@@ -328,6 +333,7 @@ Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<A
     }
     if (!trace->unique()) trace->keep_origins(program);  // somebody holds an array of it
     trace->check_released();
+    if (request.numbers) *request.numbers = {trace->widened_, trace->made_numbers_};
     return program;
   });
 }

@@ -57,6 +57,13 @@ class Trace : public RefCounted {
   Trace* primal_trace() const { return primal_; }
   static Ref<Trace> companion_of(Trace& primal, std::string what);
 
+  /// Numbers (weakly typed scalars), which are float32 by themselves: notes that one was converted to 64 bits, and that one was made of an
+  /// integer. A program that does the first is traced again with numbers of 64 bits.
+  void note_widened_number() { widened_ = true; }
+  void note_number_of_integer() { made_numbers_ = true; }
+  /// Whether numbers that are made in this program have 64 bits.
+  bool wide_numbers() const { return wide_numbers_; }
+
   /// config.check_tracer_leaks: throws LeakedTracerError if one of this trace's arrays is still held by somebody.
   void check_released();
 
@@ -81,7 +88,8 @@ class Trace : public RefCounted {
   JaxprBuilder builder_;
   std::string what_;
   SourceLoc where_;
-  InputNames input_names_;                                       // only while it is live
+  InputNames input_names_;  // only while it is live
+  bool widened_ = false, made_numbers_ = false, wide_numbers_ = false;
   std::atomic<bool> live_ = true;                                // other threads may ask
   std::vector<std::pair<const Primitive*, SourceLoc>> origins_;  // of each equation, once it is over and an array of it was kept
   Trace* primal_ = nullptr;
@@ -146,6 +154,14 @@ Array concrete_or_empty(const Array& x);
 /// Throws LeakedTracerError if x belongs to a trace that is over.
 void check_not_leaked(const Array& x, const char* operation, SourceLoc loc);
 
+/// What became of the numbers (weakly typed scalars) in a program.
+struct NumbersMet {
+  bool widened = false;  ///< one of 32 bits was converted to 64 bits
+  bool made = false;     ///< one was made of an integer
+};
+/// Whether it is a number of 32 bits: a weakly typed float32 or complex64 scalar.
+inline bool is_narrow_number(const Aval& a) { return a.weak && a.shape.empty() && a.dtype.is_inexact() && a.dtype.real_part() == float32; }
+
 /// What to trace: a function with one input for each aval.
 struct TraceRequest {
   std::string what;  ///< for messages: "grad of loss"
@@ -154,6 +170,8 @@ struct TraceRequest {
   std::vector<AxisFrame> axes = {};  ///< named axes to bring into scope
   SourceLoc where = {};              ///< the user's call of the transform; none for what the library traces for itself
   InputNames input_names = {};       ///< of a function of the user's
+  NumbersMet* numbers = nullptr;     ///< if given, tells what became of numbers
+  bool wide_numbers = false;         ///< numbers that are made in the program have 64 bits
 };
 Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<Array>(std::span<const Array>)>& body);
 

@@ -143,6 +143,11 @@ Array ediff1d(Arg x);
 Array unwrap(Arg x, AxisNumber axis = -1);
 /// The rows 1, x, x^2, ... of elements of a vector; the highest power first unless `increasing`.
 Array vander(Arg x, std::optional<Int> n = {}, bool increasing = false);
+/// Options of vander.
+struct VanderOptions {
+  bool increasing = false;  ///< the lowest power first
+};
+inline Array vander(Arg x, std::optional<Int> n, VanderOptions options) { return vander(std::move(x), n, options.increasing); }
 /// The coefficients, the highest power first, of the polynomial of a degree that is nearest to the points by least squares.
 Array polyfit(Arg x, Arg y, Int degree);
 

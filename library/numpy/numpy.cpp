@@ -190,6 +190,12 @@ std::pair<Array, Array> meshgrid(Arg x, Arg y, MeshgridOptions options) {
   const std::vector<Array> grids = meshgrid({std::move(x), std::move(y)}, std::move(options));
   return {grids[0], grids[1]};
 }
+std::pair<Array, Array> meshgrid(Arg x, Arg y, const char* indexing) {
+  return meshgrid(std::move(x), std::move(y), {.indexing = indexing});
+}
+std::tuple<Array, Array, Array> meshgrid(Arg x, Arg y, Arg z, const char* indexing) {
+  return meshgrid(std::move(x), std::move(y), std::move(z), {.indexing = indexing});
+}
 std::tuple<Array, Array, Array> meshgrid(Arg x, Arg y, Arg z, MeshgridOptions options) {
   const std::vector<Array> grids = meshgrid({std::move(x), std::move(y), std::move(z)}, std::move(options));
   return {grids[0], grids[1], grids[2]};

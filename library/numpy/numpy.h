@@ -41,6 +41,9 @@ std::vector<Array> meshgrid(Args xs, MeshgridOptions options = {});
 /// Of two or three vectors: `auto [xx, yy] = meshgrid(x, y)`.
 std::pair<Array, Array> meshgrid(Arg x, Arg y, MeshgridOptions options = {});
 std::tuple<Array, Array, Array> meshgrid(Arg x, Arg y, Arg z, MeshgridOptions options = {});
+/// The same with the indexing alone, "xy" or "ij".
+std::pair<Array, Array> meshgrid(Arg x, Arg y, const char* indexing);
+std::tuple<Array, Array, Array> meshgrid(Arg x, Arg y, Arg z, const char* indexing);
 /// Joined along axis 0, vectors as rows.
 Array vstack(Args xs, SourceLoc loc = SourceLoc::here());
 /// Joined along axis 1, vectors and scalars along axis 0.

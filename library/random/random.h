@@ -70,6 +70,15 @@ Array bits(Arg key, Shape shape, DType dtype = uint32);
 inline Array bits(Arg key) { return bits(std::move(key), {}); }
 /// Uniformly distributed in [minval, maxval).
 Array uniform(Arg key, Shape shape, DType dtype = float32, Arg minval = 0., Arg maxval = 1.);
+/// Options of uniform.
+struct UniformOptions {
+  DType dtype = float32;  ///< of the result
+  Arg minval = 0.;        ///< the least number
+  Arg maxval = 1.;        ///< the number below which all are
+};
+inline Array uniform(Arg key, Shape shape, UniformOptions options) {
+  return uniform(std::move(key), std::move(shape), options.dtype, std::move(options.minval), std::move(options.maxval));
+}
 inline Array uniform(Arg key) { return uniform(std::move(key), {}); }
 /// Normally distributed with mean 0 and variance 1; of a complex dtype, each part has variance 1/2.
 Array normal(Arg key, Shape shape, DType dtype = float32);

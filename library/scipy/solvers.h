@@ -43,9 +43,9 @@ Array bicgstab(LinearOperator a, Arg b, IterativeOptions options = {});
 struct GmresOptions {
   std::optional<Array> x0 = {};          ///< as of IterativeOptions
   double tol = 1e-5, atol = 0;           ///< as of IterativeOptions
+  Int restart = 20;                      ///< the size of the Krylov space, at most b's
   std::optional<Int> maxiter = {};       ///< the most restarts; absent: 10 times b's size
   std::optional<LinearOperator> M = {};  ///< as of IterativeOptions
-  Int restart = 20;                      ///< the size of the Krylov space, at most b's
 };
 /// The same for any a, by generalised minimal residuals with restarts (Y. Saad, M. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986).
 Array gmres(LinearOperator a, Arg b, GmresOptions options = {});

@@ -62,9 +62,9 @@ template <class T>
 struct TreeGmresOptions {
   std::optional<T> x0 = {};                       ///< as of TreeSolveOptions
   double tol = 1e-5, atol = 0;                    ///< as of TreeSolveOptions
+  Int restart = 20;                               ///< as of GmresOptions
   std::optional<Int> maxiter = {};                ///< as of GmresOptions
   std::optional<detail::TreeFunction<T>> M = {};  ///< as of TreeSolveOptions
-  Int restart = 20;                               ///< as of GmresOptions
 };
 
 }  // namespace linalg

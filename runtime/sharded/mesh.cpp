@@ -23,6 +23,8 @@ struct MeshData final : RefCounted {
 const MeshData& data_of(const Ref<const RefCounted>& data) { return static_cast<const MeshData&>(*data); }
 }  // namespace
 
+Mesh::Mesh(std::vector<Device> devices, std::vector<std::string> names, SourceLoc loc)
+    : Mesh(devices, Shape{static_cast<std::int64_t>(devices.size())}, std::move(names), loc) {}
 Mesh::Mesh(std::vector<Device> devices, Shape shape, std::vector<std::string> names, SourceLoc loc) {
   if (static_cast<int>(names.size()) != shape.size())
     throw ShardingError(

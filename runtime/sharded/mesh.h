@@ -19,6 +19,8 @@ class Mesh {
   /// The devices in row-major order. Throws ShardingError if their number is not the shape's size, a device occurs twice, or the names are
   /// not one for each axis and different.
   Mesh(std::vector<Device> devices, Shape shape, std::vector<std::string> names, SourceLoc loc = SourceLoc::here());
+  /// The devices along one axis.
+  Mesh(std::vector<Device> devices, std::vector<std::string> names, SourceLoc loc = SourceLoc::here());
   const Shape& shape() const;
   std::vector<std::string> axis_names() const;
   std::vector<Device> devices() const;

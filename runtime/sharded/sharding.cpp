@@ -25,7 +25,7 @@ NamedSharding::NamedSharding(Mesh mesh, PartitionSpec spec, SourceLoc loc) : mes
     throw ShardingError("NamedSharding: " + problem, loc);
 }
 
-Sharding::Sharding(Device d) : named_(Mesh({d}, {}, {}), PartitionSpec()), single_(true) {}
+Sharding::Sharding(Device d) : named_(Mesh({d}, Shape{}, std::vector<std::string>{}), PartitionSpec()), single_(true) {}
 
 bool Sharding::is_fully_replicated() const {
   const MeshAxes& mesh = named_.mesh().axes();

@@ -1,3 +1,5 @@
+#include <sstream>
+
 #include "tests/transforms/checks.h"
 
 namespace {
@@ -53,6 +55,21 @@ TEST_CASE("programs are callables, and transforms make others of them") {
     p.check();
     CHECK(parse(p.to_string()) == p);
   }
+}
+
+TEST_CASE("analyses of a compiled function print") {
+  const auto compiled = jit([](Array x) { return x * 2 + 1; }).lower(ones(256)).compile();
+  CHECK(fmt::format("{}", compiled.cost_analysis()) == "512 flops, 2048 bytes accessed");
+  std::ostringstream text;
+  text << compiled.memory_analysis();
+  CHECK(text.str() == "bytes of arguments: 1024, of results: 1024, of temporaries: 0, of results in the memory of arguments: 0");
+}
+
+TEST_CASE("a mesh along one axis needs no shape") {
+  const Mesh m({devices()[0]}, {"x"});
+  CHECK(m.shape() == Shape{1});
+  CHECK(m.axis_names() == std::vector<std::string>{"x"});
+  CHECK(refuses<ShardingError>([] { Mesh({devices()[0]}, {"x", "y"}); }, {"Mesh", "1 axis", "2 names"}));
 }
 
 TEST_CASE("captured arrays are constants of the program") {

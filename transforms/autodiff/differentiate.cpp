@@ -11,6 +11,7 @@
 #include "weft/core/trace/trace.h"
 #include "weft/core/trace/varying.h"
 #include "weft/transforms/evaluate.h"
+#include "weft/transforms/numbers.h"
 
 namespace weft::detail {
 
@@ -27,7 +28,7 @@ Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values) {
   // A function with its own derivative rule does not handle marks; its operands are marked instead.
   std::optional<InputsVary> varying;
   if (!std::string_view(operation).starts_with("custom_")) varying.emplace(f.args);
-  const Jaxpr j = trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+  const Jaxpr j = trace_with_numbers(f, request, [&](std::span<const Array> leaves) { return f.run(leaves); });
   if (config.debug_key_reuse && with_values) note_key_uses(j, f.args, request.what, f.loc);
   return j;
 }

@@ -2,6 +2,7 @@
 
 #include "weft/core/errors/error.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/autodiff/jvp.h"
@@ -32,6 +33,8 @@ FlatJvp flat_jvp(FlatFunction& f, std::vector<Array> tangents, const Skeleton& t
                      f.loc);
   }
   const Hoisted h = hoist_consts(trace_flat(f, "jvp", true));
+  for (std::size_t i = 0; i < active.size(); ++i)  // of a number that the program takes in a wider dtype
+    if (active[i]) tangents[i] = convert_element_type(tangents[i], f.args[i].dtype(), tangents[i].aval().weak, f.loc);
   std::vector<bool> nonzero(h.consts.size(), false);
   nonzero.insert(nonzero.end(), active.begin(), active.end());
   const JvpProgram program = in_transform("jvp", f, [&] { return jvp_program(h.jaxpr, nonzero); });

@@ -20,6 +20,7 @@
 #include "weft/core/trace/varying.h"
 #include "weft/runtime/host/progress_bars.h"
 #include "weft/transforms/autodiff/differentiate.h"
+#include "weft/transforms/numbers.h"
 
 namespace weft {
 
@@ -42,6 +43,16 @@ struct Marks {
   std::size_t first_carry = 0, num_carry = 0;
   std::vector<Varying> out = {};
   bool noted = notes_varying();
+  NumbersMet numbers = {};
+  bool wide_numbers = false;
+
+  void add(const NumbersMet& met) { numbers.widened |= met.widened, numbers.made |= met.made; }
+  /// Whether the functions traced must be traced again, as they convert numbers to 64 bits. Those among the inputs given have 64 bits then.
+  bool widen_numbers(std::span<Aval> inputs) {
+    if (!numbers.widened || wide_numbers) return false;
+    wide_numbers = true;
+    return detail::widen_numbers(inputs) || numbers.made;
+  }
 
   /// Whether a carry varies over more axes than assumed, so that the body must be traced again.
   bool widen() {
@@ -67,7 +78,10 @@ struct Marks {
 Jaxpr trace_function(const char* what, FlatFunction& f, std::vector<Aval> inputs, Marks& marks) {
   std::optional<InputsVary> varying;
   if (marks.noted) varying.emplace(marks.in);
-  return trace_jaxpr(request_for(f, what, std::move(inputs)), [&](std::span<const Array> leaves) {
+  TraceRequest request = request_for(f, what, std::move(inputs));
+  NumbersMet met;
+  request.numbers = &met, request.wide_numbers = marks.wide_numbers;
+  Jaxpr traced = trace_jaxpr(request, [&](std::span<const Array> leaves) {
     std::vector<Array> results = f.run(leaves);
     if (!marks.noted) return results;
     marks.out = varying_of(results);
@@ -75,6 +89,8 @@ Jaxpr trace_function(const char* what, FlatFunction& f, std::vector<Aval> inputs
       results[k] = vary_over(results[k], marks.in[marks.first_carry + k], f.loc);
     return results;
   });
+  marks.add(met);
+  return traced;
 }
 
 // Converts x if its dtype or its weakness differs.
@@ -168,12 +184,20 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
   std::vector<Hoisted> traced;
   std::vector<std::vector<Aval>> outs;
   std::vector<Marks> marks;
-  for (FlatFunction* f : branches) {
-    marks.push_back({varying_of(f->args)});
-    traced.push_back(hoist_consts(trace_function(what, *f, avals_of(f->args), marks.back())));
-    outs.push_back(traced.back().jaxpr.data().output_avals());
-    check_structure(fmt::format("{}: the results of the branches", what).c_str(), renamed(branches[0]->result(), branch(0)),
-                    renamed(f->result(), branch(outs.size() - 1)), loc);
+  std::vector<Aval> types = avals_of(branches[0]->args);
+  Marks all_branches;
+  for (bool again = true; again; again = all_branches.widen_numbers(types)) {
+    traced.clear(), outs.clear(), marks.clear();
+    for (FlatFunction* f : branches) {
+      f->args = as_widened(f->args, types);
+      marks.push_back({varying_of(f->args)});
+      marks.back().wide_numbers = all_branches.wide_numbers;
+      traced.push_back(hoist_consts(trace_function(what, *f, types, marks.back())));
+      all_branches.add(marks.back().numbers);
+      outs.push_back(traced.back().jaxpr.data().output_avals());
+      check_structure(fmt::format("{}: the results of the branches", what).c_str(), renamed(branches[0]->result(), branch(0)),
+                      renamed(f->result(), branch(outs.size() - 1)), loc);
+    }
   }
   // A weakly typed result takes the dtype of the other branch's.
   std::vector<Aval> wanted = outs[0];
@@ -234,9 +258,11 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
     if (again) continue;
     // If the number of steps varies between devices, all carried values do.
     Marks of_cond{marks.in};
+    of_cond.wide_numbers = marks.wide_numbers;
     traced_cond = trace_function("while_loop", cond, carry, of_cond);
     of_condition = of_cond.out.size() == 1 ? of_cond.out[0] : 0;
-    again = marks.widen_all(of_condition);
+    marks.add(of_cond.numbers);
+    again = marks.widen_all(of_condition) || marks.widen_numbers(carry);
   }
   const CarryNames names{"while_loop", leaf_paths(renamed(body.arguments().children[0], "init"))};
   check_carry(names, carry, traced.data().output_avals(), loc);
@@ -326,7 +352,7 @@ std::vector<Array> flat_fori(const Array& from, const Array& to, FlatFunction& b
     traced = trace_function("fori_loop", body, inputs, marks);
     check_structure("fori_loop: the carry and the body's result", renamed(body.arguments().children[1], "carry"), body.result(), loc);
     const bool promoted = promote_carry(carry, traced.data().output_avals());
-    again = marks.widen() || promoted;
+    again = marks.widen() || promoted || marks.widen_numbers(carry);
   }
   check_carry({"fori_loop", leaf_paths(renamed(body.arguments().children[1], "init"))}, carry, traced.data().output_avals(), loc);
   // Not around the body: its equations keep their own lines.
@@ -420,7 +446,7 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
     check_structure(fmt::format("{}: the carry and the function's new one", what).c_str(), renamed(body.arguments().children[0], "init"),
                     renamed(body.result().children[0], "result[0]"), loc);
     const bool promoted = promote_carry(carry, traced.data().output_avals());
-    again = marks.widen() || promoted;
+    again = marks.widen() || promoted || marks.widen_numbers(carry);
   }
   check_carry({what, leaf_paths(renamed(body.arguments().children[0], "init"))}, carry, traced.data().output_avals(), loc);
   const Hoisted b = hoist_consts(converting(traced, carry));

@@ -30,6 +30,7 @@
 #include "weft/transforms/jit/jit_counts.h"
 #include "weft/transforms/jit/jit_sharded.h"
 #include "weft/transforms/maps/map_scope.h"
+#include "weft/transforms/numbers.h"
 
 namespace weft {
 namespace detail {
@@ -43,6 +44,10 @@ struct Entry : RefCounted {
   const void* type_tag = nullptr;
   std::size_t hash = 0;  // of type_tag and avals
   std::vector<Aval> avals;
+  std::vector<Aval> inputs;      // of the program, if it takes numbers in a wider dtype
+  bool wide_scope = false;       // traced for a program whose numbers have 64 bits
+  bool wide = false;             // its own numbers have 64 bits; results that are numbers then depend on
+  bool in_trace = false;         // whether it was traced for another program
   std::vector<AxisFrame> axes;   // in scope when it was traced: a program may depend on their sizes
   std::vector<Varying> varying;  // of the arguments, in a shard_map that checks it: the program has marks of it
   std::optional<Mesh> mesh;      // in scope: maps in it may be over that one
@@ -70,7 +75,10 @@ bool same_axes(const std::vector<AxisFrame>& a, const std::vector<AxisFrame>& b)
                     [](const AxisFrame& x, const AxisFrame& y) { return x.name == y.name && x.size == y.size; });
 }
 
+bool in_wide_scope() { return current_trace() && current_trace()->wide_numbers(); }
+
 bool same_scope(const Entry& e) {
+  if (e.wide_scope != in_wide_scope() || (e.ready && e.wide && e.in_trace != (current_trace() != nullptr))) return false;
   const Mesh* const now = mesh_in_scope();
   return e.in_map == inside_map() && (now ? e.mesh && *e.mesh == *now : !e.mesh);
 }
@@ -144,7 +152,8 @@ class Cache final : public JitCache {
         function = e->sharded.same_as_last(leaves, *e->function);
       if (function) {
         jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
-        return {function->run_uncommitted(leaves), e->result};
+        return {e->inputs.empty() ? function->run_uncommitted(leaves) : function->run_uncommitted(as_widened(leaves, e->inputs)),
+                e->result};
       }
     }
     const Ref<Entry> e = find_or_trace(c);
@@ -159,9 +168,9 @@ class Cache final : public JitCache {
   std::pair<Ref<Program>, Ref<const Structure>> program(JitCall& c) {
     const Ref<Entry> e = find_or_trace(c);
     check_in_shardings(*e, c);
-    if (!maker_ || (maker_->follows_shardings() && over_one_mesh(c.leaves.span())))
-      if (const Ref<CompiledFunction> sharded =
-              e->sharded.find(*e->function, c.leaves.span(), [&] { return c.function().arguments(); }, c.loc))
+    const std::vector<Array> leaves = inputs_of(*e, c.leaves.span());
+    if (!maker_ || (maker_->follows_shardings() && over_one_mesh(leaves)))
+      if (const Ref<CompiledFunction> sharded = e->sharded.find(*e->function, leaves, [&] { return c.function().arguments(); }, c.loc))
         return {sharded, e->result};
     return {e->function, e->result};
   }
@@ -212,6 +221,8 @@ class Cache final : public JitCache {
     e->varying = varying;
     if (const Mesh* const mesh = mesh_in_scope()) e->mesh = *mesh;
     e->in_map = inside_map();
+    e->wide_scope = in_wide_scope();
+    e->in_trace = current_trace() != nullptr;
     e->arguments = c.keep_arguments();
     e->tracer = std::this_thread::get_id();
     e->process = getpid();
@@ -242,6 +253,10 @@ class Cache final : public JitCache {
   }
 
  private:
+  /// The arguments as the program takes them.
+  static std::vector<Array> inputs_of(const Entry& e, std::span<const Array> leaves) {
+    return e.inputs.empty() ? std::vector<Array>(leaves.begin(), leaves.end()) : as_widened(leaves, e.inputs);
+  }
   /// Explains why none of the traced programs matches the call; empty if there are none.
   std::string explain(const Entry& e, JitCall& c) {
     const Signature now{c.function().arguments(), e.avals, axes_of(e)};
@@ -291,7 +306,7 @@ class Cache final : public JitCache {
     request.what = fmt::format("jit of {}", name_);
     const auto traced = [&] {
       const InputsVary varying(f.args);
-      return trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+      return trace_with_numbers(f, request, [&](std::span<const Array> leaves) { return f.run(leaves); });
     };
     const Jaxpr j = maker_ ? maker_->make(f) : traced();
     std::vector<bool> donated;
@@ -310,6 +325,10 @@ class Cache final : public JitCache {
     e.function = make_ref<CompiledFunction>(name_, with_constraints(j, e.in_placements, e.out_placements, c.loc), std::move(donated),
                                             options_.device ? options_.device->id() : -1, maker_ && maker_->takes_one_division());
     e.result = c.keep_result();
+    const auto inputs = j.data().input_avals();
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].dtype != e.avals[i].dtype) e.inputs.assign(inputs.begin(), inputs.end());
+    e.wide = request.wide_numbers || !e.inputs.empty();
     e.plain = e.function->is_plain() && e.in_placements.empty() && e.out_placements.empty();
   }
 
@@ -366,14 +385,14 @@ class Cache final : public JitCache {
     const auto leaves = c.leaves.span();
     const SourceLoc loc = c.loc;
     for (const Array& x : leaves) check_not_leaked(x, called_.c_str(), loc);
-    if (current_trace()) return bind_jit(name_, e.function->jaxpr(), e.function->donated(), leaves, loc);
+    if (current_trace()) return bind_jit(name_, e.function->jaxpr(), e.function->donated(), inputs_of(e, leaves), loc);
     for (const Array& x : leaves)
       if (x.impl()->kind == ArrayImpl::Kind::abstract || x.impl()->kind == ArrayImpl::Kind::traced)
         throw TracerError(fmt::format("{}: an argument {} has no value; use lower, eval_shape or make_jaxpr", called_, to_string(x.aval())),
                           loc);
     std::optional<ArrayReads> reads(std::in_place, leaves, called_, loc);
     check_in_shardings(e, c);
-    std::vector<Array> inputs(leaves.begin(), leaves.end());
+    std::vector<Array> inputs = inputs_of(e, leaves);
     for (std::size_t i = 0; i < e.in_placements.size(); ++i)
       if (e.in_placements[i]) inputs[i] = device_put_array(inputs[i], *e.in_placements[i], loc);
     Ref<CompiledFunction> function = e.function;

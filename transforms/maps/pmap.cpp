@@ -22,6 +22,7 @@
 #include "weft/transforms/maps/map_axes.h"
 #include "weft/transforms/maps/map_scope.h"
 #include "weft/transforms/maps/rows_in_rounds.h"
+#include "weft/transforms/numbers.h"
 
 namespace weft::detail {
 namespace {
@@ -101,7 +102,7 @@ class PmapProgram final : public ProgramMaker {
       const Mesh* const around = inside_map() ? mesh_in_scope() : nullptr;
       const Scope scope = use_mesh(around ? Mesh(*around) : mesh_of(mesh_for(used)));
       const MapBody inside;
-      return hoist_consts(trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); }));
+      return hoist_consts(trace_with_numbers(f, request, [&](std::span<const Array> leaves) { return f.run(leaves); }));
     }();
     dims.insert(dims.begin(), body.consts.size(), kNotMapped);
     const std::vector<std::optional<int>> out_dims =

@@ -15,6 +15,7 @@
 #include "weft/runtime/sharded/map_places.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/maps/map_scope.h"
+#include "weft/transforms/numbers.h"
 
 namespace weft::detail {
 namespace {
@@ -183,7 +184,7 @@ class ShardMapProgram final : public ProgramMaker {
   }
 
   /// The function of blocks. Results are checked against their specs.
-  Jaxpr trace_body(FlatFunction& f, const ShardMapParams& p, const TraceRequest& request, const std::vector<PartitionSpec>& in_specs,
+  Jaxpr trace_body(FlatFunction& f, const ShardMapParams& p, TraceRequest& request, const std::vector<PartitionSpec>& in_specs,
                    std::vector<PartitionSpec>& out_specs) const {
     std::vector<Varying> varying = varying_of(f.args);
     const CheckedAxes checked(p.check_vma ? p.manual_axes() : std::vector<std::string>());
@@ -194,7 +195,7 @@ class ShardMapProgram final : public ProgramMaker {
     }
     const Scope inside = use_mesh(mesh_);
     const MapBody body;
-    return trace_jaxpr(request, [&](std::span<const Array> leaves) {
+    return trace_with_numbers(f, request, [&](std::span<const Array> leaves) {
       std::vector<Array> out = f.run(leaves);
       out_specs = specs_->out_specs(f, avals_of(out));
       for (std::size_t i = 0; i < out.size(); ++i) {

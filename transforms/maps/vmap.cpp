@@ -12,6 +12,7 @@
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/evaluate.h"
 #include "weft/transforms/maps/map_axes.h"
+#include "weft/transforms/numbers.h"
 
 namespace weft::detail {
 std::vector<int> resolve_in_axes(const FlatFunction& f, const Axes& in_axes, const char* operation) {
@@ -119,7 +120,7 @@ std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
   if (!axis.name.empty()) request.axes.push_back({axis.name, checked_int(axis.size, "vmap", "the size of the named axis", f.loc)});
   const Hoisted h = hoist_consts([&] {
     const InputsVary varying(f.args);
-    return trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+    return trace_with_numbers(f, request, [&](std::span<const Array> leaves) { return f.run(leaves); });
   }());
   std::vector<int> dims(h.consts.size(), kNotMapped);
   dims.insert(dims.end(), arg_dims.begin(), arg_dims.end());

@@ -194,10 +194,19 @@ Array bitcast_elements(const Array& x, DType dtype, SourceLoc loc) {
 
 Array copied(const Array& x, SourceLoc loc) { return bind_one<Copy>({}, {x}, loc); }
 
+/// Tells the trace what is about to become of one of its numbers.
+static void note_number(const Array& x, DType dtype, bool weak) {
+  const TracedArray* t = as_traced(x);
+  if (!t || !t->aval.weak || !t->aval.shape.empty() || !dtype.is_inexact()) return;
+  if (is_narrow_number(t->aval) && dtype.real_part() == float64) t->trace->note_widened_number();
+  if (t->aval.dtype.is_integer() && weak) t->trace->note_number_of_integer();
+}
+
 Array convert_element_type(const Array& x, DType dtype, bool weak, SourceLoc loc) {
   if (x.dtype() == dtype && x.aval().weak == weak) return x;
   if (const LiteralArray* literal = as_literal(x); literal && !dtype.is_key())
     return make_literal(number_of(*literal), dtype, weak && !dtype.is_bool());
+  note_number(x, dtype, weak);
   return bind_one<ConvertElementType>({.new_dtype = dtype, .weak_type = weak}, {x}, loc);
 }
 
