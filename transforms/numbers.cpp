@@ -33,7 +33,8 @@ Jaxpr trace_with_numbers(FlatFunction& f, TraceRequest& request, const std::func
   const Jaxpr narrow = trace_jaxpr(request, body);
   if (!met.widened || !(widen_numbers(request.inputs) || met.made)) return narrow;
   request.wide_numbers = true;
-  f.args = as_widened(f.args, request.inputs);
+  const std::vector<Array> widened = as_widened(f.args, request.inputs);
+  std::copy(widened.begin(), widened.end(), f.args.begin());  // in place: callers may hold a span of them
   if (!request.values.empty()) request.values = f.args;
   const Jaxpr wide = trace_jaxpr(request, body);
   if (current_trace()) return wide;

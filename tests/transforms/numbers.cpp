@@ -89,6 +89,31 @@ TEST_CASE("numbers: derivatives") {
   CHECK(grad([](Array h) { return h * h; })(0.1).dtype() == float32);
 }
 
+TEST_CASE("numbers: functions with their own derivatives, recomputed ones, and named ones") {
+  using Two = std::tuple<Array, Array>;
+  const auto product = custom_jvp([](Array x, Array h) { return x * h; },
+                                  [](Two p, Two t) {
+                                    const auto& [x, h] = p;
+                                    const auto& [dx, dh] = t;
+                                    return std::pair(x * h, dx * h + x * dh);
+                                  });
+  const auto reversed =
+      custom_vjp([](Array x, Array h) { return x * h; }, [](Array x, Array h) { return std::pair(x * h, std::pair(x, h)); },
+                 [](std::pair<Array, Array> r, Array ct) { return std::pair(ct * r.second, sum(ct * r.first)); });
+  const auto recomputed = checkpoint([](Array x, Array h) { return x * h; });
+  const auto named = composite([](Array x, Array h) { return x * h; }, "tests.product");
+  const auto check = [](const auto& f) {
+    CHECK(is_multiple(jit(f)(x64(), 0.1), 0.1));
+    CHECK(is_multiple(f(x64(), 0.1), 0.1));
+    CHECK(is_multiple(grad([&](Array x) { return sum(f(x, 0.1)); })(x64()) * x64(), 0.1));
+    CHECK(is_multiple(grad([&](Array x, Array h) { return sum(f(x, h)); })(x64(), 0.1) * x64(), 0.1));
+    CHECK(is_exactly(grad<1>([&](Array x, Array h) { return sum(f(x, h)); })(x64(), 0.1), 6));
+    CHECK(is_exactly(jit(grad<1>([&](Array x, Array h) { return sum(f(x, h)); }))(x64(), 0.1), 6));
+    CHECK(is_multiple(vmap(f, {.in_axes = {0, none}})(x64(), 0.1), 0.1));
+  };
+  check(product), check(reversed), check(recomputed), check(named);
+}
+
 TEST_CASE("numbers: maps") {
   const auto scaled = [](Array x, Array h) { return x * h; };
   CHECK(is_multiple(vmap(scaled, {.in_axes = {0, none}})(x64(), 0.1), 0.1));

@@ -52,18 +52,20 @@ std::vector<Array> run_untraced(FlatFunction& f) {
 
 std::vector<Array> flat_custom_jvp(FlatFunction& f, Ref<const FlatJvpRule> rule, const std::string& rule_name) {
   if (!current_trace()) return run_untraced(f);
-  return bind_custom_jvp(f.name, trace_flat(f, "custom_jvp", true), {rule_name, make_ref<JvpAdapter>(std::move(rule))}, f.args, f.loc);
+  const Jaxpr traced = trace_flat(f, "custom_jvp", true);
+  return bind_custom_jvp(f.name, traced, {rule_name, make_ref<JvpAdapter>(std::move(rule))}, f.args, f.loc);
 }
 
 std::vector<Array> flat_custom_vjp(FlatFunction& f, Ref<const FlatVjpRule> rule, const std::string& fwd_name, const std::string& bwd_name) {
   if (!current_trace()) return run_untraced(f);
-  return bind_custom_vjp(f.name, trace_flat(f, "custom_vjp", true), {fwd_name, make_ref<VjpAdapter>(std::move(rule))}, bwd_name, f.args,
-                         f.loc);
+  const Jaxpr traced = trace_flat(f, "custom_vjp", true);
+  return bind_custom_vjp(f.name, traced, {fwd_name, make_ref<VjpAdapter>(std::move(rule))}, bwd_name, f.args, f.loc);
 }
 
 std::vector<Array> flat_checkpoint(FlatFunction& f, const CheckpointPolicy& policy, bool prevent_cse) {
   if (!current_trace()) return run_untraced(f);
-  return bind_remat(trace_flat(f, "checkpoint", true), policy, prevent_cse, f.args, f.loc);
+  const Jaxpr traced = trace_flat(f, "checkpoint", true);
+  return bind_remat(traced, policy, prevent_cse, f.args, f.loc);
 }
 
 Array stop_gradient_leaf(const Array& x, SourceLoc loc) { return stop_gradient_of(x, loc); }

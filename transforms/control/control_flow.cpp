@@ -189,7 +189,8 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
   for (bool again = true; again; again = all_branches.widen_numbers(types)) {
     traced.clear(), outs.clear(), marks.clear();
     for (FlatFunction* f : branches) {
-      f->args = as_widened(f->args, types);
+      const std::vector<Array> args = as_widened(f->args, types);
+      std::copy(args.begin(), args.end(), f->args.begin());
       marks.push_back({varying_of(f->args)});
       marks.back().wide_numbers = all_branches.wide_numbers;
       traced.push_back(hoist_consts(trace_function(what, *f, types, marks.back())));
