@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/backends/agree.h"
+#include "tools/modes.h"
 #include "weft/backends/cpu/jit.h"
 
 using namespace weft;
@@ -139,4 +140,22 @@ TEST_CASE("folds: short rows that are read again are taken several at a time, ea
           }
         }
       }
+}
+
+// A reduction of several elements begins with zero, and one element is taken as it is, as in JAX.
+TEST_CASE("the sum of one negative zero is that, and of more is zero, in every mode") {
+  const tools::Function f = [](std::span<const Array> xs) { return tools::Arrays{sum(xs[0], 1), sum(xs[1], 0), cumsum(xs[0], 1)}; };
+  for (DType t : {float32, float64, float16, bfloat16, complex64})
+    for (int n : {1, 2, 3, 4, 5, 17}) {
+      const std::vector<tools::Arrays> lanes(2, {-zeros({3, n}, t), -zeros({n, 3}, t)});
+      for (const tools::Mode& mode : tools::modes())
+        for (const tools::Arrays& results : mode.run(f, lanes))
+          for (const Array& r : results) {
+            CAPTURE(mode.name);
+            CAPTURE(t.name());
+            CAPTURE(n);
+            const Array parts = t.is_complex() ? concatenate({real(r), imag(r)}) : r;
+            CHECK((n == 1 ? all(signbit(parts)) : !any(signbit(parts))).item<bool>());
+          }
+    }
 }

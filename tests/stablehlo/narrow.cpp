@@ -33,10 +33,10 @@ TEST_CASE("stablehlo: floats that are an exponent alone go to the nearest power 
     %0 = stablehlo.convert %x : (tensor<13xf32>) -> tensor<13xf8E8M0FNU>
     %1 = stablehlo.bitcast_convert %0 : (tensor<13xf8E8M0FNU>) -> tensor<13xui8>
     check.expect_eq_const %1, dense<[127, 127, 128, 129, 129, 130, 126, 0, 0, 1, 0, 254, 254]> : tensor<13xui8>
-    %n = stablehlo.constant dense<[0.0, -0.0, -1.0, 0x7F800000, 0xFF800000, 0x7FC00000, 2.6E+38]> : tensor<7xf32>
-    %2 = stablehlo.convert %n : (tensor<7xf32>) -> tensor<7xf8E8M0FNU>
-    %3 = stablehlo.bitcast_convert %2 : (tensor<7xf8E8M0FNU>) -> tensor<7xui8>
-    check.expect_eq_const %3, dense<255> : tensor<7xui8>
+    %n = stablehlo.constant dense<[0.0, -0.0, -1.0, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00000, 0xFFFFFFFF, 2.6E+38]> : tensor<9xf32>
+    %2 = stablehlo.convert %n : (tensor<9xf32>) -> tensor<9xf8E8M0FNU>
+    %3 = stablehlo.bitcast_convert %2 : (tensor<9xf8E8M0FNU>) -> tensor<9xui8>
+    check.expect_eq_const %3, dense<255> : tensor<9xui8>
     %c = stablehlo.constant dense<[3.0, 5.9, 0.7499]> : tensor<3xf8E8M0FNU>
     %4 = stablehlo.multiply %c, %c : tensor<3xf8E8M0FNU>
     %5 = stablehlo.convert %4 : (tensor<3xf8E8M0FNU>) -> tensor<3xf32>
@@ -55,6 +55,29 @@ TEST_CASE("stablehlo: integers of 4 and of 2 bits keep their low bits") {
     %3 = stablehlo.convert %2 : (tensor<3xui2>) -> tensor<3xi32>
     check.expect_eq_const %3, dense<[1, 0, 1]> : tensor<3xi32>)",
                  2);
+}
+
+// As integers of 8 bits and more do, and XLA's small ones.
+TEST_CASE("stablehlo: floats beyond the range of integers of 4 and of 2 bits become the nearest, and NaN zero") {
+  for (const char* type : {"f16", "bf16", "f32", "f64"}) {
+    std::string text = R"(
+    %x32 = stablehlo.constant dense<[1.9, 7.9, 8.0, 16.0, -8.9, -9.0, 254.5, -300.0, 0x7F800000, 0xFF800000, 0x7FC00000, -0.9]> : tensor<12xf32>
+    %x = stablehlo.convert %x32 : (tensor<12xf32>) -> tensor<12xTYPE>
+    %0 = stablehlo.convert %x : (tensor<12xTYPE>) -> tensor<12xi4>
+    %1 = stablehlo.convert %0 : (tensor<12xi4>) -> tensor<12xi32>
+    check.expect_eq_const %1, dense<[1, 7, 7, 7, -8, -8, 7, -8, 7, -8, 0, 0]> : tensor<12xi32>
+    %2 = stablehlo.convert %x : (tensor<12xTYPE>) -> tensor<12xui4>
+    %3 = stablehlo.convert %2 : (tensor<12xui4>) -> tensor<12xi32>
+    check.expect_eq_const %3, dense<[1, 7, 8, 15, 0, 0, 15, 0, 15, 0, 0, 0]> : tensor<12xi32>
+    %4 = stablehlo.convert %x : (tensor<12xTYPE>) -> tensor<12xi2>
+    %5 = stablehlo.convert %4 : (tensor<12xi2>) -> tensor<12xi32>
+    check.expect_eq_const %5, dense<[1, 1, 1, 1, -2, -2, 1, -2, 1, -2, 0, 0]> : tensor<12xi32>
+    %6 = stablehlo.convert %x : (tensor<12xTYPE>) -> tensor<12xui2>
+    %7 = stablehlo.convert %6 : (tensor<12xui2>) -> tensor<12xi32>
+    check.expect_eq_const %7, dense<[1, 3, 3, 3, 0, 0, 3, 0, 3, 0, 0, 0]> : tensor<12xi32>)";
+    for (std::size_t at; (at = text.find("TYPE")) != std::string::npos;) text.replace(at, 4, type);
+    passes_in_main(text, 4);
+  }
 }
 
 TEST_CASE("stablehlo: bits of small floats, and numbers of bits") {

@@ -65,6 +65,12 @@ bool combine(Dag& dag, Combiner c, KernelValue a, KernelValue b, KernelValue& ou
   return false;
 }
 
+KernelValue begin_combining(Dag& dag, Combiner c, KernelValue first) {
+  if (c != Combiner::sum || !first.dtype.is_inexact()) return first;
+  const KernelValue zero = dag.constant(first.dtype.real_part(), 0);
+  return dag.add(first.dtype.is_complex() ? dag.complex(zero, zero) : zero, first);
+}
+
 bool is_injective(const JaxprData& j, const Eqn& e) {
   switch (e.op->kind) {
     case Kind::elementwise: return e.outputs.size() == 1 && e.op->lower && can_lower(j, e);
@@ -146,7 +152,7 @@ KernelValue Expressions::fold(const Eqn& e, std::span<const NodeId> coords) {
     const KernelValue v = at(e.inputs[0], source);
     if (n == 1) return v;
     if (i == 0)
-      sum = dag_.convert(v, held);
+      sum = begin_combining(dag_, *e.op->combiner, dag_.convert(v, held));
     else
       combine(dag_, *e.op->combiner, sum, dag_.convert(v, held), sum);
   }

@@ -18,6 +18,8 @@ bool is_injective(const JaxprData& j, const Eqn& e);
 std::int64_t reduced_elements(const JaxprData& j, const Eqn& e);
 /// One step of a reduction; false if no expression can do it.
 bool combine(Dag& dag, Combiner c, KernelValue a, KernelValue b, KernelValue& out);
+/// The first of several values that are combined: a sum begins with zero, so that negative zeros add up to zero.
+KernelValue begin_combining(Dag& dag, Combiner c, KernelValue first);
 
 /// The position, in a row-major array, of the element at the coordinates.
 NodeId row_major_position(Dag& dag, const Shape& shape, std::span<const NodeId> coords);

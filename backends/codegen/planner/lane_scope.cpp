@@ -104,6 +104,7 @@ KernelValue LaneScope::reduce(const Eqn& e, std::span<const NodeId> at) {
       if (where[static_cast<std::size_t>(d)] < 0) where[static_cast<std::size_t>(d)] = dag.index(rest % in.shape[d]), rest /= in.shape[d];
     parts.push_back(dag.convert(this->at(e.inputs[0], where), accumulator(result)));
   }
+  if (count > 1) parts[0] = begin_combining(dag, *e.op->combiner, parts[0]);
   while (parts.size() > 1) {
     const std::size_t half = (parts.size() + 1) / 2;
     for (std::size_t i = 0; i + half < parts.size(); ++i) parts[i] = combined(dag, *e.op->combiner, parts[i], parts[i + half]);
@@ -154,7 +155,7 @@ KernelValue LaneScope::cumulative(const Eqn& e, std::span<const NodeId> at, Node
   std::vector<NodeId> where(at.begin(), at.end());
   const KernelValue own = dag.convert(this->at(e.inputs[0], where), accumulator(result));
   const std::int64_t before = p.reverse ? here + 1 : here - 1;
-  if (before < 0 || before >= size) return dag.convert(own, result);
+  if (before < 0 || before >= size) return dag.convert(size > 1 ? begin_combining(dag, *e.op->combiner, own) : own, result);
   if (result != accumulator(result)) throw NotLanes();
   where[axis] = dag.index(before);
   return combined(dag, *e.op->combiner, read(e.outputs[0], where, guard), own);

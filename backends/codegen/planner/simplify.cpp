@@ -23,6 +23,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/random/random.h"
 #include "weft/core/ops/reduce/cumulative_expand.h"
+#include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/ops/reduce/window_expand.h"
 #include "weft/core/trace/named_scope.h"
 
@@ -233,6 +234,7 @@ class Simplifier {
       if (expansion) return run(expansion->data(), std::move(in), loc);
     }
     if (e.op->kind == Kind::cumulative) {
+      if (aval(in[0]).shape[params_as<CumulativeParams>(*e.params).axis] == 1) return in;
       const Aval avals[] = {aval(in[0])};
       if (const std::optional<Jaxpr> expansion = expand_cumulative(e, avals)) return run(expansion->data(), std::move(in), loc);
     }

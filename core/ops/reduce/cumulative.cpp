@@ -45,7 +45,8 @@ struct Cumulative {
           compute_t<T> total = reduction_identity<C, T>();
           for (std::size_t i = 0; i < steps.size(); ++i) {
             const std::int64_t at = start + steps[reverse ? steps.size() - 1 - i : i];
-            total = combine<C, compute_t<T>>(total, load_element(c.in[0].as<T>()[at]));
+            const compute_t<T> element = load_element(c.in[0].as<T>()[at]);
+            total = steps.size() == 1 ? element : combine<C, compute_t<T>>(total, element);  // one is taken as it is, negative zeros too
             c.out[0].as<T>()[at] = store_element<T>(total);
           }
         }

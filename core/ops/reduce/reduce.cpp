@@ -94,6 +94,7 @@ struct Reduce {
         for (std::int64_t start : starts) {
           compute_t<T> total = reduction_identity<C, T>();
           for (std::int64_t step : steps) total = combine<C, compute_t<T>>(total, load_element(in[start + step]));
+          if (steps.size() == 1) total = load_element(in[start]);  // taken as it is, a negative zero too
           *out++ = store_element<T>(total);
         }
       }

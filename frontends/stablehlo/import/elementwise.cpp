@@ -140,12 +140,18 @@ const Import compare_import("stablehlo.compare", [](OpCall& c) -> Values {
 const Import select_import(
     "stablehlo.select", [](OpCall& c) -> Values { return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)}; }, Elements::moved);
 
-// A complex number is converted to a real one, or a bool, by its real part.
+// A complex number is converted to a real one, or a bool, by its real part. A float beyond the range of an integer becomes the nearest.
 const Import convert_import("stablehlo.convert", [](OpCall& c) -> Values {
   const DType to = c.result().dtype;
-  const Array& x = c.in(0);
+  Array x = c.in(0);
   if (x.dtype() == to) return {x};
-  return {convert(Arg(x.dtype().is_complex() && !to.is_complex() ? real(Arg(x, c.loc)) : x, c.loc), to)};
+  if (x.dtype().is_complex() && !to.is_complex()) x = real(Arg(x, c.loc));
+  const NarrowFormat* narrow = c.op.result_types[0].narrow;
+  if (narrow && to.is_integer() && x.dtype().is_floating()) {
+    const auto [least, largest] = range_of(*narrow);
+    x = clamp(Arg(scalar(x, least), c.loc), x, scalar(x, largest));
+  }
+  return {convert(Arg(x, c.loc), to)};
 });
 
 const Import atan2_import("stablehlo.atan2", [](OpCall& c) -> Values {

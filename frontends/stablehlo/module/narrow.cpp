@@ -52,7 +52,8 @@ Array exponent_code(const Array& x) {
   const Array bits = bitcast_elements(x, uint32, {});
   const Array half = where(bits < bits_of(0x800000U), bits_of(0x200000U), bits_of(0x400000U));
   const Array code = minimum(shift_right_logical(bits + half, bits_of(23)), bits_of(0xff));
-  return where(bits == bits_of(0), bits_of(0xff), code);
+  // The largest of NaN's bits overflow when they are rounded.
+  return where((bits == bits_of(0)) | (x != x), bits_of(0xff), code);
 }
 Array power_of_code(const Array& code) {
   const Array bits = where(code == bits_of(0), bits_of(0x400000U), code << bits_of(23));
@@ -84,6 +85,11 @@ double narrow_value(const NarrowFormat& f, std::uint8_t byte) {
   const auto exponent = static_cast<int>(magnitude >> f.mantissa_bits), least = 1 - f.bias - f.mantissa_bits;
   const auto mantissa = static_cast<int>(magnitude & ((1U << f.mantissa_bits) - 1));
   return sign * (exponent == 0 ? std::ldexp(mantissa, least) : std::ldexp(mantissa + (1 << f.mantissa_bits), exponent - 1 + least));
+}
+
+std::pair<double, double> range_of(const NarrowFormat& f) {
+  const double largest = std::ldexp(1.0, f.bits - (f.wide == int8 ? 1 : 0)) - 1;
+  return {f.wide == int8 ? -largest - 1 : 0, largest};
 }
 
 std::string widened_elements(const NarrowFormat& f, std::string_view bytes) {

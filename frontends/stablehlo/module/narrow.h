@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "weft/core/array/array.h"
 
@@ -31,6 +32,9 @@ struct NarrowFormat {
 const NarrowFormat* find_narrow(std::string_view mlir);
 /// The number of one element's bits.
 double narrow_value(const NarrowFormat& f, std::uint8_t bits);
+
+/// The least and the largest number of a format of integers.
+std::pair<double, double> range_of(const NarrowFormat& f);
 
 /// The bytes of elements of the wide dtype, of one byte each.
 std::string widened_elements(const NarrowFormat& f, std::string_view bytes);
