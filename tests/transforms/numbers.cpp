@@ -68,6 +68,18 @@ TEST_CASE("numbers: results that are numbers have the dtype that they have witho
   CHECK(vmap(f, {.in_axes = {0, none}, .out_axes = {0, none}})(x64(), 0.1).second.dtype() == float32);
   CHECK(is_multiple(jit(f)(x64(), 0.1).first, 0.1));
   CHECK(jit([](Array h) { return h * 2; })(0.1).dtype() == float32);
+  // A clock that a host loop passes through compiled steps keeps its digits.
+  const auto step = jit([](Array x, Array t) { return std::pair(x + x64() * t, t + 0.1); });
+  std::pair<Array, Array> s{zeros_like(x64()), 0.0};
+  double want = 0, t = 0;
+  for (int i = 0; i < 20; ++i) {
+    s = step(s.first, s.second);
+    want += t, t += 0.1;
+  }
+  CHECK(is_multiple(s.first, want));
+  CHECK(s.second.dtype() == float32);
+  CHECK(is_multiple(x64() * s.second, t));
+  CHECK(jit(f).lower(x64(), 0.1).compile()(x64(), 0.1).second.dtype() == float32);
 }
 
 TEST_CASE("numbers: derivatives") {

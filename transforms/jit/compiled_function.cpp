@@ -20,6 +20,7 @@
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/jit/jit_counts.h"
 #include "weft/transforms/jit/schedule.h"
+#include "weft/transforms/numbers.h"
 
 namespace weft {
 namespace detail {
@@ -114,14 +115,15 @@ std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inpu
   const int device = default_device_id();
   Executable& program = runner(device);
   const TimelineRange range(Work::program, name_, device);
-  return program.call(inputs, device);
+  std::vector<Array> results = program.call(inputs, device);
+  return numbers_.empty() ? results : as_numbers(std::move(results), numbers_, {});
 }
 
 std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLoc loc) {
   EagerScope eager;
   if (donated_.empty()) {
     const ArrayReads reads(inputs, called_, loc);
-    return run_on_devices(inputs, loc);
+    return as_numbers(run_on_devices(inputs, loc), numbers_, loc);
   }
   DonatedArguments own(inputs, donated_, called_, loc);
   std::vector<Array> results;
@@ -130,7 +132,7 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
     results = run_on_devices(own.arguments(), loc);
   }
   own.keep();
-  return results;
+  return as_numbers(std::move(results), numbers_, loc);
 }
 
 std::vector<Array> CompiledFunction::run_on_devices(std::span<const Array> inputs, SourceLoc loc) {

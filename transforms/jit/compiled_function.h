@@ -15,6 +15,9 @@ class CompiledFunction final : public Program {
   /// `device`: results are committed to it, -1 for none. `one_division`: as for MapPlaces.
   CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool one_division = false);
 
+  /// Which results are numbers, computed in 64 bits. Before the first call.
+  void set_numbers(std::vector<bool> numbers) { numbers_ = std::move(numbers); }
+  const std::vector<bool>& numbers() const { return numbers_; }
   const std::string& name() const { return name_; }
   /// For messages: "jit of step".
   const std::string& called() const { return called_; }
@@ -51,6 +54,7 @@ class CompiledFunction final : public Program {
   const std::string name_, called_;
   const Jaxpr jaxpr_;
   const std::vector<bool> donated_;
+  std::vector<bool> numbers_;
   const int device_;  // committed to it; -1: none
   const bool one_division_;
   bool captures_tracers_ = false, captures_placed_ = false, plain_ = false;

@@ -46,8 +46,6 @@ struct Entry : RefCounted {
   std::vector<Aval> avals;
   std::vector<Aval> inputs;      // of the program, if it takes numbers in a wider dtype
   bool wide_scope = false;       // traced for a program whose numbers have 64 bits
-  bool wide = false;             // its own numbers have 64 bits; results that are numbers then depend on
-  bool in_trace = false;         // whether it was traced for another program
   std::vector<AxisFrame> axes;   // in scope when it was traced: a program may depend on their sizes
   std::vector<Varying> varying;  // of the arguments, in a shard_map that checks it: the program has marks of it
   std::optional<Mesh> mesh;      // in scope: maps in it may be over that one
@@ -78,7 +76,7 @@ bool same_axes(const std::vector<AxisFrame>& a, const std::vector<AxisFrame>& b)
 bool in_wide_scope() { return current_trace() && current_trace()->wide_numbers(); }
 
 bool same_scope(const Entry& e) {
-  if (e.wide_scope != in_wide_scope() || (e.ready && e.wide && e.in_trace != (current_trace() != nullptr))) return false;
+  if (e.wide_scope != in_wide_scope()) return false;
   const Mesh* const now = mesh_in_scope();
   return e.in_map == inside_map() && (now ? e.mesh && *e.mesh == *now : !e.mesh);
 }
@@ -222,7 +220,6 @@ class Cache final : public JitCache {
     if (const Mesh* const mesh = mesh_in_scope()) e->mesh = *mesh;
     e->in_map = inside_map();
     e->wide_scope = in_wide_scope();
-    e->in_trace = current_trace() != nullptr;
     e->arguments = c.keep_arguments();
     e->tracer = std::this_thread::get_id();
     e->process = getpid();
@@ -304,9 +301,10 @@ class Cache final : public JitCache {
     e.tree = f.arguments();
     TraceRequest request = request_for(f, "jit", e.avals);
     request.what = fmt::format("jit of {}", name_);
+    std::vector<bool> numbers;
     const auto traced = [&] {
       const InputsVary varying(f.args);
-      return trace_with_numbers(f, request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+      return trace_with_numbers(f, request, [&](std::span<const Array> leaves) { return f.run(leaves); }, &numbers);
     };
     const Jaxpr j = maker_ ? maker_->make(f) : traced();
     std::vector<bool> donated;
@@ -324,11 +322,11 @@ class Cache final : public JitCache {
     if (options_.device && e.out_placements.empty()) e.out_placements.assign(j.data().outputs.size(), weft::Placement(*options_.device));
     e.function = make_ref<CompiledFunction>(name_, with_constraints(j, e.in_placements, e.out_placements, c.loc), std::move(donated),
                                             options_.device ? options_.device->id() : -1, maker_ && maker_->takes_one_division());
+    e.function->set_numbers(std::move(numbers));
     e.result = c.keep_result();
     const auto inputs = j.data().input_avals();
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (inputs[i].dtype != e.avals[i].dtype) e.inputs.assign(inputs.begin(), inputs.end());
-    e.wide = request.wide_numbers || !e.inputs.empty();
     e.plain = e.function->is_plain() && e.in_placements.empty() && e.out_placements.empty();
   }
 

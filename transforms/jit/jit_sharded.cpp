@@ -111,6 +111,7 @@ Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span
         return eval_jaxpr(*j, all);
       });
       program = make_ref<CompiledFunction>(f.name(), own, f.donated(), -1);
+      program->set_numbers(f.numbers());
     }
     constexpr std::size_t kMost = 256;
     if (entries_.size() >= kMost) entries_.erase(entries_.begin());  // those that known_ has are kept by it
