@@ -51,7 +51,7 @@ Array between(const Point& a, const Point& b) {
 
 /// A step along the line that fulfils the strong Wolfe conditions; `evaluate` gives the function there.
 template <class F>
-Search search_line(const Point& start, const Array& gradient, const Array& first, std::int64_t limit, F evaluate) {
+Search search_line(const Point& start, const Array& gradient, const Array& first, std::int64_t limit, F evaluate, SourceLoc loc) {
   const Array no = zeros({}, bool_);
   const Search begin{no, no, zeros({}, int32), start, start, first, start, gradient};
   return while_loop([&](const Search& s) { return ~s.done & (s.evaluations < limit); },
@@ -80,7 +80,7 @@ Search search_line(const Point& start, const Array& gradient, const Array& first
                                     choose(better, p, s.found),
                                     where(better, e.gradient, s.gradient)};
                     },
-                    begin);
+                    begin, {}, loc);
 }
 
 struct State {
@@ -114,35 +114,38 @@ OptimizeResult minimize(ArrayFunction f, Arg x0, MinimizeOptions options) {
                          loc);
       return y;
     };
-    const auto [value, gradient] = value_and_grad(scalar)(x);
+    const auto [value, gradient] = value_and_grad(scalar)(x, loc);
     return std::pair<Array, Array>{convert(value, x.dtype()), gradient};
   };
   const auto converged = [&](const State& s) { return max(abs(s.gradient), none, {.initial = Array(0)}) < options.gtol; };
   const Array flat = reshape(start, {n}), one = eye(n, n, 0, start.dtype());
   const auto [value, gradient] = both(flat);
   const Array norm = sqrt(sum(gradient * gradient));
-  const State end = while_loop([&](const State& s) { return ~converged(s) & ~s.failed & (s.step < limit); },
-                               [&](const State& s) {
-                                 const Array direction = -matmul(s.inverse, s.gradient), derivative = dot(s.gradient, direction);
-                                 const Point here{zeros({}, s.x.dtype()), s.value, derivative};
-                                 // As far as the step before gained, if the function is quadratic; 1 in the end.
-                                 const Array guess = 1.01 * 2 * (s.value - s.value_before) / derivative;
-                                 const Array first = where((guess > 0) & (guess < 1), guess, 1);
-                                 const Search found = search_line(here, s.gradient, first, search_limit, [&](const Array& t) {
-                                   const auto [v, g] = both(s.x + t * direction);
-                                   return Evaluated{{t, v, dot(g, direction)}, g};
-                                 });
-                                 const Array moved = found.found.step * direction, gradient_change = found.gradient - s.gradient;
-                                 const Array curvature = dot(gradient_change, moved), usable = curvature > 0,
-                                             rho = 1 / where(usable, curvature, 1);
-                                 const Array w = one - rho * outer(moved, gradient_change);
-                                 const Array inverse = matmul(matmul(w, s.inverse), transpose(w)) + rho * outer(moved, moved);
-                                 return State{s.x + moved,    found.found.value,
-                                              found.gradient, where(usable, inverse, s.inverse),
-                                              s.value,        s.evaluations + found.evaluations,
-                                              s.step + 1,     ~found.done & ~(found.found.value < s.value)};
-                               },
-                               State{flat, value, gradient, one, value + norm / 2, ones({}, int32), zeros({}, int32), zeros({}, bool_)});
+  const State end =
+      while_loop([&](const State& s) { return ~converged(s) & ~s.failed & (s.step < limit); },
+                 [&](const State& s) {
+                   const Array direction = -matmul(s.inverse, s.gradient), derivative = dot(s.gradient, direction);
+                   const Point here{zeros({}, s.x.dtype()), s.value, derivative};
+                   // As far as the step before gained, if the function is quadratic; 1 in the end.
+                   const Array guess = 1.01 * 2 * (s.value - s.value_before) / derivative;
+                   const Array first = where((guess > 0) & (guess < 1), guess, 1);
+                   const Search found = search_line(
+                       here, s.gradient, first, search_limit,
+                       [&](const Array& t) {
+                         const auto [v, g] = both(s.x + t * direction);
+                         return Evaluated{{t, v, dot(g, direction)}, g};
+                       },
+                       loc);
+                   const Array moved = found.found.step * direction, gradient_change = found.gradient - s.gradient;
+                   const Array curvature = dot(gradient_change, moved), usable = curvature > 0, rho = 1 / where(usable, curvature, 1);
+                   const Array w = one - rho * outer(moved, gradient_change);
+                   const Array inverse = matmul(matmul(w, s.inverse), transpose(w)) + rho * outer(moved, moved);
+                   return State{s.x + moved,    found.found.value,
+                                found.gradient, where(usable, inverse, s.inverse),
+                                s.value,        s.evaluations + found.evaluations,
+                                s.step + 1,     ~found.done & ~(found.found.value < s.value)};
+                 },
+                 State{flat, value, gradient, one, value + norm / 2, ones({}, int32), zeros({}, int32), zeros({}, bool_)}, {}, loc);
   const Array good = converged(end);
   return {reshape(end.x, shape), good,    where(good, 0, where(end.failed, 2, 1)), end.value, reshape(end.gradient, shape), end.inverse,
           end.evaluations,       end.step};
