@@ -27,6 +27,40 @@ TEST_CASE("positions: indices that are known to lie inside are positions") {
   }
 }
 
+TEST_CASE("positions: borders along a dimension are borders along it and short ones inside of it") {
+  const auto padded = [](Array x) { return pad(x, {{1, 2}, {3, 1}, {0, 0}}, 7); };
+  const auto windows = [&](Xs v) {
+    const Array p = padded(v[0]);
+    return maximum(p(slice(2, none), slice(1, -1)), minimum(p(slice(0, -2), slice(0, -2)), p(slice(1, -1), slice(2, none))));
+  };
+  const auto joined = [](Xs v) {
+    return concatenate({v[0](slice(), slice(0, 4)) + v[0](slice(), slice(1, 5)), v[0](slice(), slice(4, none))}, 1);
+  };
+  const auto reversed = [](Xs v) {
+    const Array c = concatenate({full({4}, 2, v[0].dtype()), full({6}, 3, v[0].dtype())}, 0);
+    return v[0] + expand_dims(flip(c, 0), {0, 2});
+  };
+  for (const DType t : {uint8, int16, float32, float64})
+    for (const int channels : {1, 2, 3, 7, 8, 16, 17}) {
+      CAPTURE(t.name());
+      CAPTURE(channels);
+      const Array x = astype(samples({9, 10, channels}, 1) * 20 + 50, t);
+      const std::string kernels = same([&](Xs v) { return padded(v[0]); }, {x});
+      const bool is_short = channels * t.itemsize() < 64 && channels <= 16;
+      CHECK(has(kernels, fmt::format("i1 < {}", 14 * (is_short ? channels : 1)).c_str()));
+      const std::string cut = fmt::format("0 <= i1 - {} < {}", 3 * channels, 10 * channels);
+      CHECK((kernels.find(cut) != std::string::npos) == is_short);
+      same(windows, {x});
+      same(joined, {x});
+      same(reversed, {x});
+      // The position is a value too, or moves by another step than elements do.
+      same([&](Xs v) { return padded(v[0]) + astype(expand_dims(arange(14), {0, 2}), t); }, {x});
+      same([&](Xs v) { return pad(v[0], {{1, 0}, {2, 1}, {0, 0}}, 3)(slice(), slice(none, none, 2)); }, {x});
+      same([&](Xs v) { return pad(v[0](slice(), slice(none, none, -1)), {{0, 0}, {2, 1}, {0, 0}}, 3); }, {x});
+      same([&](Xs v) { return sum(windows(v), {1, 2}); }, {x}, 1e-4);
+    }
+}
+
 TEST_CASE("positions: comparisons and choices at the ends of what positions can be") {
   const Array x = values({20}, 1);
   for (const int border : {-1, 0, 1, 18, 19, 20}) {

@@ -107,6 +107,48 @@ bool needs_wide_indices(const Kernel& k) {
 
 namespace {
 
+// Longer inner loops, in elements and in bytes, have vectors of their own, for which conditions are tested once.
+constexpr std::int64_t kShortLoop = 16, kShortBytes = 63;
+
+std::int64_t coef(const Affine& f, int dim) {
+  for (const AffineTerm& t : f.terms)
+    if (t.atom == dim) return t.coef;
+  return 0;
+}
+
+std::int64_t largest_element(const Kernel& k) {
+  std::int64_t bytes = 1;
+  for (const KernelArg& a : k.args) bytes = std::max<std::int64_t>(bytes, a.dtype.itemsize());
+  return bytes;
+}
+
+/// The positions that are read only by conditions `0 <= f < n`, for a loop a and a short loop b just inside of it, along which f stays as
+/// it is: of the merged loop they are conditions too, `0 <= b_extent f + (position along b) < b_extent n`.
+std::vector<char> only_compared(const Kernel& k, const std::vector<char>& live, int a, int b) {
+  const Dag& dag = k.dag;
+  std::vector<char> compared(dag.nodes.size());
+  for (std::size_t n = 0; n < dag.nodes.size(); ++n) {
+    const Node& node = dag.nodes[n];
+    if (!live[n] || node.kind != NodeKind::index) continue;
+    const Affine& f = dag.affines[static_cast<std::size_t>(node.affine)];
+    compared[n] = coef(f, b) == 0 && std::abs(coef(f, a)) == 1;
+  }
+  const auto read_otherwise = [&](NodeId n) {
+    if (n >= 0) compared[static_cast<std::size_t>(n)] = 0;
+  };
+  for (std::size_t n = 0; n < dag.nodes.size(); ++n) {
+    if (!live[n] || dag.nodes[n].kind == NodeKind::index_below) continue;
+    for (NodeId o : dag.nodes[n].operands) read_otherwise(o);
+    if (dag.nodes[n].kind == NodeKind::index)
+      for (const AffineTerm& t : dag.affines[static_cast<std::size_t>(dag.nodes[n].affine)].terms)
+        if (t.atom < 0) read_otherwise(~t.atom);
+  }
+  for (const Nest& t : k.nests)
+    for (NodeId n : wanted_nodes(t)) read_otherwise(n);
+  read_otherwise(k.division.row);
+  return compared;
+}
+
 /// Merges loop b into loop a, just outside of it, if all positions move by b's full extent where a takes a step.
 bool merge_loops(Kernel& k, const std::vector<char>& live, int a, int b) {
   Dag& dag = k.dag;
@@ -114,15 +156,41 @@ bool merge_loops(Kernel& k, const std::vector<char>& live, int a, int b) {
   if ((k.sequential >> a & 1) != (k.sequential >> b & 1)) return false;
   for (std::size_t d = 0; d < k.limits.size(); ++d)
     if (k.limits[d].outer >= 0 && (k.limits[d].outer == a || k.limits[d].outer == b || d == ia || d == ib)) return false;
-  const auto coef = [](const Affine& f, int dim) {
-    for (const AffineTerm& t : f.terms)
-      if (t.atom == dim) return t.coef;
-    return std::int64_t{0};
-  };
+  std::vector<char> compared;
+  const std::int64_t extent = dag.dims[ib];
+  // Nodes may share an affine form.
+  std::vector<char> moves(dag.affines.size()), tested(dag.affines.size());
   for (std::size_t n = 0; n < dag.nodes.size(); ++n) {
     if (!live[n] || dag.nodes[n].kind != NodeKind::index) continue;
-    const Affine& f = dag.affines[static_cast<std::size_t>(dag.nodes[n].affine)];
-    if (coef(f, a) != coef(f, b) * dag.dims[ib]) return false;
+    const auto form = static_cast<std::size_t>(dag.nodes[n].affine);
+    const Affine& f = dag.affines[form];
+    const bool merges = coef(f, a) == coef(f, b) * extent;
+    if (!merges) {
+      if (extent > kShortLoop || extent * largest_element(k) > kShortBytes) return false;
+      if (compared.empty()) compared = only_compared(k, live, a, b);
+      if (!compared[n]) return false;
+    }
+    (merges ? moves : tested)[form] = 1;
+  }
+  for (std::size_t n = 0; n < dag.nodes.size(); ++n) {
+    Node& node = dag.nodes[n];
+    if (!live[n] || node.kind != NodeKind::index_below) continue;
+    const Node& f = dag.nodes[static_cast<std::size_t>(node.operands[0])];
+    if (f.kind == NodeKind::index && tested[static_cast<std::size_t>(f.affine)]) node.integer *= extent;
+  }
+  for (std::size_t n = 0; n < dag.nodes.size(); ++n) {
+    Node& node = dag.nodes[n];
+    if (!live[n] || node.kind != NodeKind::index || !tested[static_cast<std::size_t>(node.affine)]) continue;
+    node.low *= extent;
+    node.high = node.high * extent + extent - 1;
+  }
+  for (std::size_t form = 0; form < dag.affines.size(); ++form) {
+    if (!tested[form]) continue;
+    Affine& f = dag.affines[form];
+    const std::int64_t step = coef(f, a);
+    f.constant = f.constant * extent + (step < 0 ? extent - 1 : 0);
+    for (AffineTerm& t : f.terms) t.coef *= extent;
+    f.terms.push_back({b, step});
   }
   dag.dims[ia] *= dag.dims[ib];
   dag.dims[ib] = 1;
