@@ -249,11 +249,21 @@ std::optional<std::vector<Array>> reshaped_in_place(const Primitive& op, const P
   return std::vector<Array>{placed_as_operand(out[0], c->buffer, c->placement, c->aval.ndim())};
 }
 
+/// Whether an operation makes a number of numbers, which no device needs to be asked for.
+bool makes_number(std::span<const Array> inputs, std::span<const Aval> out_avals) {
+  return out_avals.size() == 1 && out_avals[0].weak && out_avals[0].shape.empty() && out_avals[0].dtype.is_inexact() &&
+         std::all_of(inputs.begin(), inputs.end(), [](const Array& x) { return as_literal(x); });
+}
+
 std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
                            SourceLoc loc) {
   if (auto results = reshaped_in_place(op, params, inputs, out_avals)) return *results;
   const Target target = target_of(op, inputs, loc);
-  if (!target.committed) return run_on(op, params, inputs, out_avals, default_device_id(), loc);
+  if (!target.committed) {
+    const int device = default_device_id();
+    const bool on_host = is_accelerator(device) && makes_number(inputs, out_avals);
+    return run_on(op, params, inputs, out_avals, on_host ? processes().first_local() : device, loc);
+  }
   const Sharding where = sharding_of(*target.committed);
   const std::vector<std::size_t> here = local_positions(where.named().mesh().axes().device_ids);
   if (here.empty())

@@ -1,6 +1,7 @@
 // Constants, shapes, slices, gathers and scatters.
 #include "tests/messages.h"
 #include "tests/stablehlo/run.h"
+#include "weft/frontends/stablehlo/program.h"
 
 using weft::test::passes, weft::test::passes_in_main;
 
@@ -101,6 +102,19 @@ TEST_CASE("stablehlo: of windows that lie partly outside, a scatter leaves out t
       "check.expect_eq_const %0, dense<[-19, -38, 3, 4, -55]> : tensor<5xi32>");
   passes_in_main(scatter("[1, 2, 3, 4, 5]", "%r = stablehlo.maximum %x, %y : tensor<i32>", "[[4611686018427387904], [1]]") +
                  "check.expect_eq_const %0, dense<[1, 2, 30, 40, 5]> : tensor<5xi32>");
+}
+
+TEST_CASE("stablehlo: in programs that are run for JAX, a scatter leaves out windows that lie partly outside") {
+  const auto result = [](const std::string& starts, const std::string& region) {
+    const std::string text = "module @jit_f {\nfunc.func public @main() -> tensor<5xi32> {\n" + scatter("[1, 2, 3, 4, 5]", region, starts) +
+                             "return %0 : tensor<5xi32>\n}\n}";
+    return weft::detail::import_program(text, "jit_f", {}).jaxpr()[0].to_vector<int>();
+  };
+  const std::string add = "%r = stablehlo.add %x, %y : tensor<i32>", own = "%r = stablehlo.subtract %x, %y : tensor<i32>";
+  CHECK(result("[[-1], [2]]", add) == std::vector{1, 2, 3, 4, 5});
+  CHECK(result("[[0], [2]]", add) == std::vector{11, 22, 3, 4, 5});
+  CHECK(result("[[0], [2]]", own) == std::vector{-9, -18, 3, 4, 5});
+  CHECK(result("[[4611686018427387904], [1]]", add) == std::vector{1, 2, 33, 44, 5});
 }
 
 TEST_CASE("stablehlo: a scatter of one window that computed constants place inside is a window's update, elsewhere a scatter") {

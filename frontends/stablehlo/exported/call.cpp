@@ -130,7 +130,7 @@ ExportedFile read_exported_file(const std::string& path, SourceLoc loc) {
         std::find_if(module.functions.begin(), module.functions.end(), [](const mlir::Function& f) { return f.name == kMain; });
     if (main == module.functions.end()) throw Error(fmt::format("{}: the module has no function @main", path), loc);
     choose_platform(*main, parts.platforms);
-    const Jaxpr program = mlir::Importer(module, mlir::kept_name(path), loc).import_function(kMain).jaxpr;
+    const Jaxpr program = mlir::Importer(module, mlir::kept_name(path), loc, mlir::PartialWindows::dropped).import_function(kMain).jaxpr;
     ExportedFile file{std::move(parts.function), program, std::move(parts.kept), std::move(parts.arguments), std::move(parts.result)};
     const std::size_t given = num_leaves(file.arguments);
     const auto inputs = file.program.data().input_avals().size(), outputs = file.program.data().outputs.size();

@@ -115,10 +115,17 @@ struct ManualScope {
   friend bool operator==(const ManualScope&, const ManualScope&) = default;
 };
 
+/// What becomes of a scatter's window that lies partly outside of the operand: StableHLO's specification leaves out the elements that do;
+/// XLA, and so what JAX promises of its programs, the whole window.
+enum class PartialWindows { by_element, dropped };
+
 class Importer {
  public:
   /// `file` names the text in equations' lines and lives as long as the process.
-  Importer(const Module& module, const char* file, SourceLoc loc) : module_(module), file_(file), loc_(loc) {}
+  Importer(const Module& module, const char* file, SourceLoc loc, PartialWindows partial_windows = PartialWindows::by_element)
+      : module_(module), file_(file), loc_(loc), partial_windows_(partial_windows) {}
+
+  PartialWindows partial_windows() const { return partial_windows_; }
 
   const Module& module() const { return module_; }
   /// A mesh that the module declares. Throws where there is none of the name.
@@ -170,6 +177,7 @@ class Importer {
   std::vector<std::string> in_progress_;
   Values values_;             // of the function that is being imported, by number
   Checks* checks_ = nullptr;  // null inside regions, from which nothing can be taken out
+  const PartialWindows partial_windows_;
   const ManualScope* manual_ = nullptr;
 };
 

@@ -200,7 +200,7 @@ const Import scatter_import("stablehlo.scatter", [](OpCall& c) -> Values {
   std::optional<std::vector<std::int64_t>> starts;
   if (margin.needed || one_window) starts = known_starts(indices);
   if (starts && !are_inside(geometry, operand, *starts, length)) starts.reset();
-  margin.needed = margin.needed && !starts;
+  margin.needed = margin.needed && !starts && c.importer().partial_windows() == PartialWindows::by_element;
   if (margin.needed) indices = moved_starts(c, p.dimension_numbers, indices, operand, margin), p.indices_are_sorted = false;
   Values out;
   for (std::size_t i = 0; i < n; ++i) {
