@@ -77,7 +77,7 @@ struct Source {
 Source open_source(const std::string& folder, SourceLoc loc) {
   for (int tries = 0;; ++tries) {
     const std::string name = current_of(folder, loc);
-    if (name.empty()) fail_checkpoint(folder, "there is no whole checkpoint", loc);
+    if (name.empty()) fail_checkpoint(folder, "there is no whole checkpoint; give the folder that save_checkpoint wrote to", loc);
     Source s{folder + "/" + name, OwnFolder::open(folder + "/" + name, kCheckpointFolder)};
     if (s.held) s.held->lock_shared();
     // It may have been replaced before it was locked.
