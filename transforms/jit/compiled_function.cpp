@@ -115,8 +115,7 @@ std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inpu
   const int device = default_device_id();
   Executable& program = runner(device);
   const TimelineRange range(Work::program, name_, device);
-  std::vector<Array> results = program.call(inputs, device);
-  return numbers_.empty() ? results : as_numbers(std::move(results), numbers_, {});
+  return as_numbers(program.call(inputs, device), numbers_, {});
 }
 
 std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLoc loc) {
