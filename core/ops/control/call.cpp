@@ -229,6 +229,8 @@ Jaxpr inline_calls(const Jaxpr& j) {
   return trace_jaxpr({"inline", {in.begin(), in.end()}, {}}, [&](std::span<const Array> args) { return eval_inlined(j, args); });
 }
 
+const JitParams* jit_params(const Eqn& e) { return e.op == &primitive_of<Jit> ? &params_as<JitParams>(*e.params) : nullptr; }
+
 std::vector<Array> bind_jit(const std::string& name, const Jaxpr& j, std::vector<bool> donated, std::span<const Array> inputs,
                             SourceLoc loc) {
   const Hoisted h = hoist_consts(j);

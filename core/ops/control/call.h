@@ -25,6 +25,9 @@ struct ClosedCallParams {
 std::vector<Array> bind_jit(const std::string& name, const Jaxpr& j, std::vector<bool> donated, std::span<const Array> inputs,
                             SourceLoc loc);
 
+/// The parameters of a jit; null for other equations.
+const JitParams* jit_params(const Eqn& e);
+
 std::vector<Array> bind_closed_call(const ParamsRef& params, Jaxpr body, std::span<const Array> inputs, SourceLoc loc);
 
 /// Checks the operands of a call against its body, and gives the body's result types.

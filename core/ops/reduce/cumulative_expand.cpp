@@ -31,14 +31,6 @@ Array running(Combiner c, const Array& x, int axis, bool reverse) {
     default: return cumulative_sum(x, axis, reverse);
   }
 }
-Array both(Combiner c, const Array& x, const Array& y) {
-  switch (c) {
-    case Combiner::prod: return x * y;
-    case Combiner::max: return maximum(x, y);
-    case Combiner::min: return minimum(x, y);
-    default: return x + y;
-  }
-}
 
 /// The largest divisor of the length within the limits; 0 if there is none.
 std::int64_t chunk_of(std::int64_t length) {
@@ -77,7 +69,7 @@ std::optional<Jaxpr> expand_cumulative(const Eqn& eqn, std::span<const Aval> in)
       if (d != axis + 1) kept.push_back(d);
     // Each chunk starts from the total of the chunks before it.
     const Array first = iota_array(int32, split, axis + 1, {}) == make_literal(Number(reverse ? chunk - 1 : 0), int32);
-    const Array begun = where(first, both(c, broadcast_in_dim(before, split, kept, {}), chunks), chunks);
+    const Array begun = where(first, combine_arrays(c, broadcast_in_dim(before, split, kept, {}), chunks), chunks);
     const Array all = running(c, begun, axis + 1, reverse);
     return std::vector<Array>{convert(reshape_to(all, in[0].shape, {}), dtype)};
   });

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/reduce/combine.h"
 
@@ -29,6 +30,15 @@ Array identity_of(Combiner c, DType dtype) {
     case Combiner::max: return identity_of<Combiner::max>(dtype);
     case Combiner::min: return identity_of<Combiner::min>(dtype);
     default: return identity_of<Combiner::sum>(dtype);
+  }
+}
+
+Array combine_arrays(Combiner c, const Array& x, const Array& y) {
+  switch (c) {
+    case Combiner::prod: return x * y;
+    case Combiner::max: return maximum(x, y);
+    case Combiner::min: return minimum(x, y);
+    default: return x + y;
   }
 }
 

@@ -59,14 +59,10 @@ class Taps {
   std::vector<std::int64_t> at_;
 };
 
-Array combined(const Array& a, const Array& b, Combiner c) {
-  return c == Combiner::sum ? a + b : c == Combiner::max ? maximum(a, b) : minimum(a, b);
-}
-
 Array folded(const Array& x, const std::vector<WindowDim>& windows, Combiner c) {
   Taps taps(x, windows, identity_of(c, x.dtype()));
   Array sum = taps.here();
-  while (taps.next()) sum = combined(sum, taps.here(), c);
+  while (taps.next()) sum = combine_arrays(c, sum, taps.here());
   return sum;
 }
 
@@ -107,7 +103,7 @@ Array reduced_along(const Array& x, int dim, WindowDim w, Combiner c) {
   if (rest.window -= reach; rest.window == 0) return sum;
   const Array left = from(x, reach * w.window_dilation, rest);
   rest.size = left.shape()[dim];
-  return combined(sum, along(left, rest), c);
+  return combine_arrays(c, sum, along(left, rest));
 }
 
 /// Whether each window is all that comes before an element and the element, or all from the element on: a running reduction.

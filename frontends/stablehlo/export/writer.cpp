@@ -29,14 +29,15 @@ Aval words_of_keys(const Aval& aval) { return aval.dtype.is_key() ? Aval{aval.sh
 /// The call of jit that a traced jitted function is, if there is nothing else: its program is the module's.
 const JitParams* only_call(const Jaxpr& j) {
   const JaxprData& d = j.data();
-  if (d.eqns.size() != 1 || d.num_consts != 0 || d.eqns[0].op != find_primitive("jit")) return nullptr;
+  const JitParams* const call = d.eqns.size() == 1 && d.num_consts == 0 ? jit_params(d.eqns[0]) : nullptr;
+  if (!call) return nullptr;
   const Eqn& e = d.eqns[0];
   if (e.inputs.size() != static_cast<std::size_t>(d.num_inputs) || e.outputs.size() != d.outputs.size()) return nullptr;
   for (std::size_t i = 0; i < e.inputs.size(); ++i)
     if (e.inputs[i] != Atom::var(static_cast<Var>(i))) return nullptr;
   for (std::size_t i = 0; i < d.outputs.size(); ++i)
     if (d.outputs[i] != Atom::var(e.outputs[i])) return nullptr;
-  return &params_as<JitParams>(*e.params);
+  return call;
 }
 
 /// The attribute of a donated argument: the result that may take its memory, the first of its type that is not taken.

@@ -8,6 +8,7 @@
 #include "weft/core/ops/movement/gather.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/movement/scatter.h"
+#include "weft/core/ops/reduce/reduction_identity.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 #include "weft/frontends/stablehlo/import/importer.h"
 #include "weft/frontends/stablehlo/import/regions.h"
@@ -70,20 +71,17 @@ const Import gather_import(
 /// The scatter that a region of two scalars is.
 Array scatter_by(const OpCall& c, const Jaxpr& update, const ScatterParams& p, const Array& x, const Array& indices, const Array& updates) {
   const std::optional<Combiner> combiner = combiner_of(update);
-  auto bind = [&](std::string_view primitive) {
-    const Array operands[] = {x, indices, updates};
-    return bind_primitive(*find_primitive(primitive), make_params(ScatterParams(p)), operands, c.loc)[0];
-  };
+  const auto bind = [&]<class Op>(const Op&) { return bind_one<Op>(ScatterParams(p), {x, indices, updates}, c.loc); };
   const bool bools = x.dtype().is_bool();
   if (gives_second(update))
     return bind_one<Scatter>({p.dimension_numbers, p.indices_are_sorted, p.mode, p.unique_indices, {}}, {x, indices, updates}, c.loc);
   if (!bools && !x.dtype().is_complex()) {
-    if (combiner == Combiner::max) return bind("scatter-max");
-    if (combiner == Combiner::min) return bind("scatter-min");
+    if (combiner == Combiner::max) return bind(ScatterMax());
+    if (combiner == Combiner::min) return bind(ScatterMin());
   }
-  if (!bools && combiner == Combiner::sum) return bind("scatter-add");
-  if (!bools && combiner == Combiner::prod) return bind("scatter-mul");
-  if (!bools && is_program_of(update, "sub")) return bind("scatter-sub");
+  if (!bools && combiner == Combiner::sum) return bind(ScatterAdd());
+  if (!bools && combiner == Combiner::prod) return bind(ScatterMul());
+  if (!bools && is_program_of(update, "sub")) return bind(ScatterSub());
   if (update.data().num_consts != 0) c.fail("the region uses values from outside");
   return bind_one<Scatter>({p.dimension_numbers, p.indices_are_sorted, p.mode, p.unique_indices, {update}}, {x, indices, updates}, c.loc);
 }
@@ -151,12 +149,7 @@ std::optional<Array> update_window(const OpCall& c, const Jaxpr& update, const I
   operands[1] = reshape_to(updates, window, c.loc);
   if (!replaces) {
     const Array before = slice_range(x, low, high, ones, c.loc);
-    switch (*combiner) {
-      case Combiner::sum: operands[1] = before + operands[1]; break;
-      case Combiner::prod: operands[1] = before * operands[1]; break;
-      case Combiner::max: operands[1] = maximum(before, operands[1]); break;
-      default: operands[1] = minimum(before, operands[1]); break;
-    }
+    operands[1] = combine_arrays(*combiner, before, operands[1]);
   }
   return bind_all<DynamicUpdateSlice>({}, operands, c.loc)[0];
 }
@@ -190,7 +183,7 @@ const Import scatter_import("stablehlo.scatter", [](OpCall& c) -> Values {
   const Shape &operand = c.in(0).shape(), &updates = c.in(n + 1).shape();
   std::vector<Jaxpr> regions = split_region(c, c.region(0), n);
   // What the primitive's own check says of wrong dimension numbers comes before they are used.
-  infer(*find_primitive("scatter"), *make_params(Scatter::Params{p.dimension_numbers, false, p.mode, false, {}}),
+  infer(primitive_of<Scatter>, *make_params(Scatter::Params{p.dimension_numbers, false, p.mode, false, {}}),
         std::vector<Aval>{c.in(0).aval(), indices.aval(), c.in(n + 1).aval()}, c.loc);
   Margin margin = margin_of(p.dimension_numbers, operand, updates);
   const IndexedGeometry geometry = scatter_geometry(p.dimension_numbers, operand.size(), updates);
