@@ -334,9 +334,32 @@ TEST_CASE("stablehlo: random bits are blocks of a counter, which goes on") {
     %0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<2x2xui64>)
     check.expect_eq_const %0, dense<[1, 6]> : tensor<2xui64>
     check.expect_eq_const %1, dense<[[9236835810183407956, 16087790271692313299], [18212823393184779219, 2658481902456610144]]> : tensor<2x2xui64>
-    %2, %3 = stablehlo.rng_bit_generator %s, algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
+    %2, %3 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
     check.expect_eq_const %2, dense<[1, 4]> : tensor<2xui64>)",
                  3);
+}
+
+// Philox-4x32 of the key 0 and the counter 0 is among Random123's known answers; the others are XLA's on the CPU.
+TEST_CASE("stablehlo: Philox's bits are those of XLA, whose default it is") {
+  passes_in_main(R"(
+    %0 = stablehlo.constant dense<0> : tensor<2xui64>
+    %1, %2 = stablehlo.rng_bit_generator %0, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<5xui32>)
+    check.expect_eq_const %1, dense<[0, 2]> : tensor<2xui64>
+    check.expect_eq_const %2, dense<[0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8, 0xf8e4cca4]> : tensor<5xui32>
+    %3 = stablehlo.constant dense<[0x123456789abcdef, 0xfedcba9876543210]> : tensor<2xui64>
+    %4, %5 = stablehlo.rng_bit_generator %3, algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3x1xui64>)
+    check.expect_eq_const %4, dense<[0x123456789abcdef, 0xfedcba9876543212]> : tensor<2xui64>
+    check.expect_eq_const %5, dense<[[0xcfa390b51ec53d42], [0xe71ff917f2235702], [0xd682777acb472319]]> : tensor<3x1xui64>
+    %6, %7 = stablehlo.rng_bit_generator %3, algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<2xui64>, tensor<6xui8>)
+    check.expect_eq_const %7, dense<[0x42, 0xb5, 0x02, 0x17, 0x19, 0x7a]> : tensor<6xui8>
+    %8 = stablehlo.constant dense<[7, 8, 9]> : tensor<3xui64>
+    %9, %10 = stablehlo.rng_bit_generator %8, algorithm = PHILOX : (tensor<3xui64>) -> (tensor<3xui64>, tensor<2xui32>)
+    check.expect_eq_const %9, dense<[7, 9, 9]> : tensor<3xui64>
+    check.expect_eq_const %10, dense<[0x93872c9d, 0xdf954315]> : tensor<2xui32>
+    %11 = stablehlo.constant dense<[7, 0xffffffffffffffff, 8]> : tensor<3xui64>
+    %12, %13 = stablehlo.rng_bit_generator %11, algorithm = PHILOX : (tensor<3xui64>) -> (tensor<3xui64>, tensor<8xui32>)
+    check.expect_eq_const %12, dense<[7, 1, 9]> : tensor<3xui64>)",
+                 8);
 }
 
 TEST_CASE("stablehlo: of branches by a constant only the chosen one is read") {
