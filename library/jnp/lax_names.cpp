@@ -12,6 +12,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/scatter.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/jnp/names.h"
 
@@ -88,6 +89,31 @@ Array reduce_max(Arg x, Axis axes) { return max(std::move(x), std::move(axes)); 
 Array reduce_min(Arg x, Axis axes) { return min(std::move(x), std::move(axes)); }
 Array reduce_and(Arg x, Axis axes) { return all(std::move(x), std::move(axes)); }
 Array reduce_or(Arg x, Axis axes) { return any(std::move(x), std::move(axes)); }
+namespace {
+template <class Op>
+Array scatter_of(const Arg& x, const Arg& indices, const Arg& updates, ScatterDimensionNumbers numbers) {
+  const LocScope scope(x.where());
+  const DType dtype = x.array().dtype();
+  // A number takes the operand's dtype.
+  const Array values = updates.aval().weak && updates.array().dtype() != dtype ? convert(updates, dtype) : updates.array();
+  return detail::bind_one<Op>({std::move(numbers), false, detail::GatherScatterMode::fill_or_drop, false},
+                              {x.array(), indices.array(), values}, x.where());
+}
+}  // namespace
+
+Array scatter_sub(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers) {
+  return scatter_of<detail::ScatterSub>(x, indices, updates, std::move(dimension_numbers));
+}
+Array scatter_mul(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers) {
+  return scatter_of<detail::ScatterMul>(x, indices, updates, std::move(dimension_numbers));
+}
+Array scatter_min(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers) {
+  return scatter_of<detail::ScatterMin>(x, indices, updates, std::move(dimension_numbers));
+}
+Array scatter_max(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers) {
+  return scatter_of<detail::ScatterMax>(x, indices, updates, std::move(dimension_numbers));
+}
+
 TopK approx_max_k(Arg x, Int k) { return top_k(std::move(x), k); }
 TopK approx_min_k(Arg x, Int k) {
   LocScope scope(x.where());

@@ -6,6 +6,7 @@
 
 #include "weft/core/array/array.h"
 #include "weft/core/array/axis.h"
+#include "weft/core/array/indexing.h"
 #include "weft/core/functions/convolution.h"
 #include "weft/core/functions/sorting.h"
 
@@ -61,6 +62,11 @@ Array reduce_min(Arg x, Axis axes);
 Array reduce_and(Arg x, Axis axes);
 /// any(x, axes).
 Array reduce_or(Arg x, Axis axes);
+/// x with updates subtracted, multiplied, or the lesser or greater kept, at windows as scatter_add's (jax.lax.scatter_sub, ...).
+Array scatter_sub(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers);
+Array scatter_mul(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers);
+Array scatter_min(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers);
+Array scatter_max(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers);
 /// The k largest elements along the last axis and where they are: exactly, as top_k.
 TopK approx_max_k(Arg x, Int k);
 /// The k smallest elements along the last axis, the smallest first, and where they are: exactly.

@@ -2,13 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/ops/common.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/linalg/linalg.h"
 #include "weft/library/random/random_draws.h"
 
 namespace weft::nn::initializers {
@@ -25,7 +32,49 @@ double count(Initializer::Fan fan, const Shape& shape, SourceLoc loc) {
   double window = 1;
   for (int d = 0; d < shape.size() - 2; ++d) window *= static_cast<double>(shape[d]);
   const double in = window * static_cast<double>(shape[shape.size() - 2]), out = window * static_cast<double>(shape.back());
-  return fan == Initializer::Fan::in ? in : fan == Initializer::Fan::out ? out : (in + out) / 2;
+  switch (fan) {
+    case Initializer::Fan::in: return in;
+    case Initializer::Fan::out: return out;
+    case Initializer::Fan::average: return (in + out) / 2;
+    case Initializer::Fan::geometric_average: return std::sqrt(in * out);
+  }
+  return in;
+}
+
+/// Orthonormal rows or columns, the columns along an axis. The signs are those that make the distribution uniform (F. Mezzadri 2007).
+Array orthonormal(const Arg& key, const Shape& shape, DType dtype, int column_axis, SourceLoc loc) {
+  if (shape.size() < 2)
+    throw ShapeError(fmt::format("orthogonal: weights of shape {} have no rows and columns; they need two axes", to_string(shape)),
+                     effective_loc(loc));
+  const int axis = normalize_axis(column_axis, shape.size(), "orthogonal", Aval(shape, dtype), effective_loc(loc));
+  const std::int64_t columns = shape[axis], rows = columns == 0 ? 0 : shape.num_elements() / columns;
+  const linalg::Qr qr = linalg::qr(random::normal(key, {std::max(rows, columns), std::min(rows, columns)}, dtype));
+  Array q = qr.q * sign(linalg::diagonal(qr.r));
+  if (columns < rows) q = transpose(q);
+  Shape split{columns};
+  for (int d = 0; d < shape.size(); ++d)
+    if (d != axis) split.push_back(shape[d]);
+  return moveaxis(reshape(q, split), 0, axis);
+}
+
+/// The same in the middle of a convolution's window.
+Array orthonormal_in_the_middle(const Arg& key, const Shape& shape, DType dtype, int column_axis, SourceLoc loc) {
+  const int rank = shape.size();
+  if (rank < 3 || rank > 5 || shape[rank - 1] < shape[rank - 2])
+    throw ShapeError(fmt::format("delta_orthogonal: weights of shape {}; they need three to five axes, the last not smaller than the one "
+                                 "before it",
+                                 to_string(shape)),
+                     effective_loc(loc));
+  const Array square = orthonormal(key, {shape[rank - 1], shape[rank - 1]}, dtype, column_axis, loc);
+  Array w = square[slice(shape[rank - 2])];
+  std::vector<std::pair<std::int64_t, std::int64_t>> padding;
+  for (int d = 0; d < rank - 2; ++d) {
+    w = expand_dims(w, 0);
+    const std::int64_t before = (shape[d] - 1) / 2;
+    padding.emplace_back(before, shape[d] - 1 - before);
+  }
+  padding.resize(static_cast<std::size_t>(rank));
+  return pad(w, padding);
 }
 
 /// What JAX divides the standard deviation by: that of the standard normal distribution limited to (-2, 2).
@@ -42,6 +91,8 @@ Array Initializer::operator()(Arg key, Shape shape, DType dtype) const {
     case Kind::normal: return random::normal(key, shape, dtype) * number(scale_);
     case Kind::uniform: return random::uniform(key, shape, dtype) * number(scale_);
     case Kind::truncated_normal: return random::truncated_normal(key, lower_, upper_, shape, dtype) * number(scale_);
+    case Kind::orthogonal: return orthonormal(key, shape, dtype, column_axis_, loc) * number(scale_);
+    case Kind::delta_orthogonal: return orthonormal_in_the_middle(key, shape, dtype, column_axis_, loc) * number(scale_);
     default: break;
   }
   const Array variance = number(standard([&] { return scale_ / count(fan_, shape, loc); }));
@@ -59,6 +110,27 @@ Initializer ones() { return constant(1); }
 Initializer normal(double stddev) { return {Kind::normal, stddev}; }
 Initializer truncated_normal(double stddev, double lower, double upper) { return {Kind::truncated_normal, stddev, Fan::in, lower, upper}; }
 Initializer uniform(double scale) { return {Kind::uniform, scale}; }
+
+Initializer variance_scaling(double scale, const std::string& mode, const std::string& distribution, SourceLoc loc) {
+  // Not `scale <= 0`, which a NaN is not.
+  if (!(scale > 0)) throw Error(fmt::format("variance_scaling: a scale of {}; it must be above 0", scale), effective_loc(loc));
+  const auto one_of = [&]<class T>(const char* what, const std::string& word, std::initializer_list<std::pair<const char*, T>> known) {
+    std::string all;
+    for (const auto& [name, value] : known) {
+      if (name == word) return value;
+      all += fmt::format("{}\"{}\"", all.empty() ? "" : ", ", name);
+    }
+    throw Error(fmt::format("variance_scaling: {} \"{}\"; there are {}", what, word, all), effective_loc(loc));
+  };
+  const Fan fan = one_of.operator()<Fan>(
+      "mode", mode, {{"fan_in", Fan::in}, {"fan_out", Fan::out}, {"fan_avg", Fan::average}, {"fan_geo_avg", Fan::geometric_average}});
+  const Kind kind = one_of.operator()<Kind>(
+      "distribution", distribution,
+      {{"truncated_normal", Kind::scaled_truncated_normal}, {"normal", Kind::scaled_normal}, {"uniform", Kind::scaled_uniform}});
+  return {kind, scale, fan};
+}
+Initializer orthogonal(double scale, AxisNumber column_axis) { return {Kind::orthogonal, scale, Fan::in, 0, 0, column_axis}; }
+Initializer delta_orthogonal(double scale, AxisNumber column_axis) { return {Kind::delta_orthogonal, scale, Fan::in, 0, 0, column_axis}; }
 
 Initializer glorot_normal() { return {Kind::scaled_truncated_normal, 1, Fan::average}; }
 Initializer glorot_uniform() { return {Kind::scaled_uniform, 1, Fan::average}; }

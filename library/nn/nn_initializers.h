@@ -1,5 +1,8 @@
 #pragma once
+#include <string>
+
 #include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
 
 namespace weft::nn {
 
@@ -15,15 +18,26 @@ class Initializer {
   Array operator()(Arg key, Shape shape, DType dtype = float32) const;
 
   /// For the library.
-  enum class Kind { constant, normal, uniform, truncated_normal, scaled_normal, scaled_uniform, scaled_truncated_normal };
-  enum class Fan { in, out, average };
-  constexpr Initializer(Kind kind, double scale, Fan fan = Fan::in, double lower = 0, double upper = 0)
-      : kind_(kind), fan_(fan), scale_(scale), lower_(lower), upper_(upper) {}
+  enum class Kind {
+    constant,
+    normal,
+    uniform,
+    truncated_normal,
+    scaled_normal,
+    scaled_uniform,
+    scaled_truncated_normal,
+    orthogonal,
+    delta_orthogonal
+  };
+  enum class Fan { in, out, average, geometric_average };
+  constexpr Initializer(Kind kind, double scale, Fan fan = Fan::in, double lower = 0, double upper = 0, int column_axis = -1)
+      : kind_(kind), fan_(fan), scale_(scale), lower_(lower), upper_(upper), column_axis_(column_axis) {}
 
  private:
   Kind kind_;
   Fan fan_;
   double scale_, lower_, upper_;
+  int column_axis_;
 };
 
 /// All elements have this value.
@@ -36,6 +50,17 @@ Initializer normal(double stddev = 1e-2);
 Initializer truncated_normal(double stddev = 1e-2, double lower = -2, double upper = 2);
 /// In [0, scale).
 Initializer uniform(double scale = 1e-2);
+
+/// Numbers around 0 whose variance is scale / n: n is the layer's number of inputs (mode "fan_in"), of outputs ("fan_out"), their mean
+/// ("fan_avg") or geometric mean ("fan_geo_avg"). The distribution is "truncated_normal" (cut off at two standard deviations, and scaled to
+/// have that variance afterwards), "normal" or "uniform". Throws Error for other words and for a scale that isn't above 0.
+Initializer variance_scaling(double scale, const std::string& mode, const std::string& distribution, SourceLoc loc = SourceLoc::here());
+/// A matrix with orthonormal rows or columns, whichever are fewer, times `scale`: columns lie along `column_axis`, rows along all the other
+/// axes (A. Saxe et al. 2013). ShapeError for a shape of fewer than two axes.
+Initializer orthogonal(double scale = 1, AxisNumber column_axis = -1);
+/// A convolution's weights that are zero but in the middle of the window, and orthogonal there (L. Xiao et al. 2018). The shape has three
+/// to five axes, the last not smaller than the one before it; ShapeError for others.
+Initializer delta_orthogonal(double scale = 1, AxisNumber column_axis = -1);
 
 /// Variance 2 / (inputs + outputs) (Glorot and Bengio 2010), 1 / inputs (LeCun et al. 1998), 2 / inputs (He et al. 2015); the normal ones
 /// are cut off at two standard deviations, and scaled to have that variance afterwards.

@@ -185,6 +185,12 @@ TEST_CASE("gather and scatter") {
   CHECK(has(message_of<ShapeError>([&] { scatter(x, i, ones({3, 3}), rows); }), {"scatter", "f32[3,3]", "i32[4,1]"}));
   for (DType t : {bool_, int8, uint16, int64, float16, bfloat16, float64, complex64})
     CHECK(equal(scatter_add(convert(x % 2, t), i, convert(u, t), rows), convert(scatter_add(x % 2, i, u, rows), t)));
+  const Array three = full({4, 3}, 3.f);
+  CHECK(near(scatter_sub(x, i, three, rows), {4, 3}, {0, 1, 2, -3, -2, -1, 6, 7, 8, 6, 7, 8}));
+  CHECK(near(scatter_mul(x, i, three, rows), {4, 3}, {0, 1, 2, 27, 36, 45, 6, 7, 8, 27, 30, 33}));
+  CHECK(near(scatter_min(x, i, 4 * u, rows), {4, 3}, {0, 1, 2, 3, 4, 4, 6, 7, 8, 4, 4, 4}));
+  CHECK(near(scatter_max(x, i, 10 * u, rows), {4, 3}, {0, 1, 2, 10, 10, 10, 6, 7, 8, 10, 10, 11}));
+  CHECK(has(message_of<ShapeError>([&] { scatter_mul(x, i, ones({3, 3}), rows); }), {"scatter-mul", "f32[3,3]", "i32[4,1]"}));
 }
 
 TEST_CASE("dynamic slices move inside") {

@@ -211,6 +211,45 @@ TEST_CASE("initializers") {
   CHECK(has(message_of<ShapeError>([&] { init::he_normal()(k, 3); }), {"(3,)", "two axes"}));
 }
 
+TEST_CASE("initializers of a given variance, and orthogonal ones") {
+  const Array k = key(2);
+  namespace init = nn::initializers;
+  auto deviation = [](const Array& w) { return std::sqrt(var(w).item<double>()); };
+  CHECK(close(init::variance_scaling(2, "fan_in", "truncated_normal")(k, {4, 5}), init::he_normal()(k, {4, 5}), 0));
+  CHECK(close(init::variance_scaling(1, "fan_avg", "uniform")(k, {4, 5}), init::glorot_uniform()(k, {4, 5}), 0));
+  CHECK(deviation(init::variance_scaling(3, "fan_out", "normal")(k, {50, 400})) == doctest::Approx(std::sqrt(3. / 400)).epsilon(.02));
+  CHECK(deviation(init::variance_scaling(1, "fan_geo_avg", "normal")(k, {100, 400})) == doctest::Approx(std::sqrt(1. / 200)).epsilon(.02));
+  CHECK(has(message_of<Error>([&] { init::variance_scaling(1, "fan", "normal"); }),
+            {"mode", "\"fan\"", "\"fan_geo_avg\"", "random_keys.cpp"}));
+  CHECK(has(message_of<Error>([&] { init::variance_scaling(1, "fan_in", "gauss"); }), {"distribution", "\"gauss\"", "\"uniform\""}));
+  CHECK(has(message_of<Error>([&] { init::variance_scaling(0, "fan_in", "normal"); }), {"scale of 0"}));
+
+  // The fewer of rows and columns are orthonormal; columns lie along the axis.
+  auto is_identity = [](const Array& a, double scale) { return close(a, scale * eye(a.shape()[0], a.dtype()), 1e-5); };
+  const Array tall = init::orthogonal()(k, {7, 3}), wide = init::orthogonal(2)(k, {3, 7}),
+              window = init::orthogonal()(k, {2, 2, 3, 5}, float64);
+  CHECK(is_identity(matmul(tall.T(), tall), 1));
+  CHECK(is_identity(matmul(wide, wide.T()), 4));
+  CHECK(is_identity(matmul(reshape(window, {12, 5}).T(), reshape(window, {12, 5})), 1));
+  const Array first = init::orthogonal(1, 0)(k, {5, 2, 4});
+  CHECK(is_identity(matmul(reshape(first, {5, 8}), reshape(first, {5, 8}).T()), 1));
+  CHECK(has(message_of<ShapeError>([&] { init::orthogonal()(k, 3); }), {"orthogonal", "(3,)", "two axes"}));
+  CHECK(has(message_of<AxisError>([&] { init::orthogonal(1, 2)(k, {3, 3}); }), {"orthogonal", "2", "f32[3,3]"}));
+
+  // What JAX 0.10 gives.
+  CHECK(
+      near(init::orthogonal()(key(0), {4, 2}), {.9220003, .31397533, -.24637239, .20442358, .10005648, -.7088381, -.28143337, .59764475}));
+  CHECK(near(init::orthogonal(1, 0)(key(0), {2, 3, 2}), {.5636004, -.15060252, .06116253, -.17203459, .23075177, .7570272, .78147906,
+                                                         -.0591077, -.30095956, .12156011, -.2559571, -.46360445}));
+  CHECK(near(init::variance_scaling(2, "fan_geo_avg", "normal")(key(0), {2, 3}),
+             {1.4662228, 1.8300333, -.3917968, -.0710388, .15911609, -.8783818}));
+
+  const Array middle = init::delta_orthogonal()(k, {3, 4, 2, 6});
+  CHECK(is_identity(matmul(middle(1, 1), middle(1, 1).T()), 1));
+  CHECK(sum(square(middle)).item<double>() == doctest::Approx(2).epsilon(1e-5));
+  CHECK(has(message_of<ShapeError>([&] { init::delta_orthogonal()(k, {3, 6, 2}); }), {"delta_orthogonal", "(3, 6, 2)"}));
+}
+
 TEST_CASE("mistakes") {
   const Array k = key(0), ks = random::split(k, 3);
   CHECK(has(message_of<DTypeError>([&] { random::normal(ones(3), 2); }),

@@ -10,34 +10,34 @@
 #include "weft/transforms/autodiff/differentiate.h"
 
 namespace weft::detail {
-namespace {
 
-/// Traces one of the functions, which must return values of b's types.
-LinearMap trace_map(const char* what, FlatFunction& f, SourceLoc loc) {
-  const std::vector<Aval> b = avals_of(f.args);
-  TraceRequest request = request_for(f, what, b);
-  request.what = fmt::format("{} of custom_linear_solve", what);
+Jaxpr trace_keeping_types(const char* operation, const char* what, const char* argument, FlatFunction& f, SourceLoc loc) {
+  const std::vector<Aval> given = avals_of(f.args);
+  TraceRequest request = request_for(f, what, given);
+  request.what = fmt::format("{} of {}", what, operation);
   Jaxpr j = trace_jaxpr(request, [&](std::span<const Array> in) { return f.run(in); });
 
-  Skeleton given = f.arguments(), returned = f.result();
+  Skeleton takes = f.arguments(), returned = f.result();
   returned.label = fmt::format("result of {}", what);
-  std::vector<std::string> paths = leaf_paths(given);
+  std::vector<std::string> paths = leaf_paths(takes);
   const std::vector<Aval> out = j.data().output_avals();
-  if (out.size() != b.size()) throw_structure_mismatch("custom_linear_solve", given, returned, loc);
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    if (!b[i].dtype.is_inexact())
+  if (out.size() != given.size()) throw_structure_mismatch(operation, takes, returned, loc);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!given[i].dtype.is_inexact())
       throw DTypeError(
-          fmt::format("custom_linear_solve: the right-hand side's {} is {}; convert it to a floating dtype", paths[i], to_string(b[i])),
-          loc);
-    const std::string message =
-        fmt::format("custom_linear_solve: {} gives {} for the right-hand side's {}, which is {}; each function gives what it takes", what,
-                    to_string(out[i]), paths[i], to_string(b[i]));
-    if (out[i].shape != b[i].shape) throw ShapeError(message, loc);
-    if (out[i].dtype != b[i].dtype) throw DTypeError(message, loc);
+          fmt::format("{}: the {}'s {} is {}; convert it to a floating dtype", operation, argument, paths[i], to_string(given[i])), loc);
+    const std::string message = fmt::format("{}: {} gives {} for the {}'s {}, which is {}; each function gives what it takes", operation,
+                                            what, to_string(out[i]), argument, paths[i], to_string(given[i]));
+    if (out[i].shape != given[i].shape) throw ShapeError(message, loc);
+    if (out[i].dtype != given[i].dtype) throw DTypeError(message, loc);
   }
-  return {std::move(j)};
+  return j;
 }
 
+namespace {
+LinearMap trace_map(const char* what, FlatFunction& f, SourceLoc loc) {
+  return {trace_keeping_types("custom_linear_solve", what, "right-hand side", f, loc)};
+}
 }  // namespace
 
 std::vector<Array> flat_linear_solve(FlatFunction& matvec, FlatFunction* vecmat, FlatFunction& solve, FlatFunction* transpose_solve,

@@ -11,6 +11,10 @@ struct LinearSolveOptions {
 
 namespace detail {
 
+/// Traces a function that takes and gives values of the same types. For messages: the operation that it is for, what it is there, and whose
+/// leaves its argument's are. Throws PytreeError, ShapeError or DTypeError where it gives other types, or the argument isn't floating.
+Jaxpr trace_keeping_types(const char* operation, const char* what, const char* argument, FlatFunction& f, SourceLoc loc);
+
 /// The leaves of x. Each function takes and returns arrays shaped like b's leaves; `vecmat` and `transpose_solve` may be null.
 std::vector<Array> flat_linear_solve(FlatFunction& matvec, FlatFunction* vecmat, FlatFunction& solve, FlatFunction* transpose_solve,
                                      SourceLoc loc);
