@@ -166,6 +166,10 @@ KernelProgram read(Reader& r, const Jaxpr& simplified) {
   check_nesting("programs inside programs", nesting_depth(simplified));
   KernelProgram p;
   r.get(p.donated), r.get(p.buffers), r.get(p.steps), r.get(p.outputs), r.get(p.arena_bytes);
+  const JaxprData& d = simplified.data();
+  if (p.donated.size() > static_cast<std::size_t>(d.num_inputs)) throw Damaged();
+  for (const int to : p.donated)
+    if (to < kNotDonated || to >= static_cast<int>(d.outputs.size())) throw Damaged();
   // Steps count equations and literals of the program that was planned.
   p.jaxpr = with_updates_in_place(simplified, p.donated);
   p.controls.resize(r.count());
