@@ -1,6 +1,8 @@
 // Functions of the host's program, of Python, that compiled programs call: the custom call `weft.host_callback`. Its backend_config holds
 // the function's number, and a mark of the process that counts it, so that a program that was kept as bytes calls no other function
 // elsewhere. Who loads the plugin says by weft_pjrt_set_host_caller how a function is called.
+#include "weft/frontends/pjrt/callbacks.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -50,12 +52,7 @@ class HostFunction final : public detail::CallbackFunction {
       results.push_back(memory->data());
       out.emplace_back(detail::Ref<detail::ArrayImpl>(new detail::ConcreteArray(a, std::move(memory))));
     }
-    std::array<char, 8192> problem{};
-    const HostCaller call_host = caller().call;
-    detail::calling_user([&] {
-      if (call_host(number_, operands.data(), results.data(), problem.data(), problem.size()) != 0)
-        throw Failure(Code::internal, fmt::format("weft: a callback failed: {}", problem.data()));
-    });
+    call_host(number_, operands.data(), results.data());
     return out;
   }
 
@@ -64,7 +61,7 @@ class HostFunction final : public detail::CallbackFunction {
   const std::vector<detail::Aval> results_;
 };
 
-std::int64_t entry(const detail::mlir::OpCall& c, const char* name) {
+std::int64_t integer_of(const detail::mlir::OpCall& c, const char* name) {
   const detail::mlir::Attribute& config = c.need("mhlo.backend_config", "backend_config");
   const detail::mlir::Attribute* a = config.find(name);
   if (!a || a->kind != detail::mlir::Attribute::Kind::integer) c.fail(fmt::format("its backend_config lacks {}", name));
@@ -74,8 +71,7 @@ std::int64_t entry(const detail::mlir::OpCall& c, const char* name) {
 // A token as the first operand and the first result says that calls keep their order; it is passed through.
 const detail::mlir::Import host_callback_import("custom_call.weft.host_callback", [](detail::mlir::OpCall& c) -> detail::mlir::Values {
   using detail::mlir::Type;
-  if (!caller().call) c.fail("no caller of host functions was set (weft_pjrt_set_host_caller)");
-  if (entry(c, "process") != caller().process) c.fail("the program calls a host function of another process");
+  const std::int64_t number = host_function_of(c);
   const bool ordered = !c.op.result_types.empty() && c.op.result_types[0].kind == Type::Kind::token;
   if (ordered && (c.num_operands() == 0 || c.in(0).aval() != detail::Aval{{0}, bool_})) c.fail("it returns a token but takes none");
   const std::size_t first = ordered ? 1 : 0;
@@ -88,7 +84,7 @@ const detail::mlir::Import host_callback_import("custom_call.weft.host_callback"
     types.avals.push_back(detail::mlir::aval_of(c.op.result_types[i], c.importer(), c.op.place));
     if (c.op.result_types[i].narrow) types.avals.back().dtype = uint8;
   }
-  const detail::CallbackParam function{"host", detail::make_ref<HostFunction>(entry(c, "function"), types.avals)};
+  const detail::CallbackParam function{"host", detail::make_ref<HostFunction>(number, types.avals)};
   std::vector<Array> results = c.flag("has_side_effect") ? detail::bind_io_callback({function, {}, ordered, types}, in, c.loc)
                                                          : detail::bind_pure_callback({function, {}, types}, in, c.loc);
   for (std::size_t i = 0; i < results.size(); ++i)
@@ -100,6 +96,22 @@ const detail::mlir::Import host_callback_import("custom_call.weft.host_callback"
 });
 
 }  // namespace
+
+std::int64_t host_function_of(const detail::mlir::OpCall& c) {
+  if (!caller().call) c.fail("no caller of host functions was set (weft_pjrt_set_host_caller)");
+  if (integer_of(c, "process") != caller().process) c.fail("the program calls a host function of another process");
+  return integer_of(c, "function");
+}
+
+void call_host(std::int64_t function, const void* const* operands, void* const* results) {
+  std::array<char, 8192> problem{};
+  const HostCaller call = caller().call;
+  detail::calling_user([&] {
+    if (call(function, operands, results, problem.data(), problem.size()) != 0)
+      throw Failure(Code::internal, fmt::format("weft: a callback failed: {}", problem.data()));
+  });
+}
+
 }  // namespace weft::pjrt
 
 /// Says how programs call functions of the host, and the mark of this process that their calls bear.

@@ -17,6 +17,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/trace/trace.h"
+#include "weft/frontends/pjrt/inspected.h"
 #include "weft/frontends/stablehlo/module/narrow.h"
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/program_cache.h"
@@ -93,6 +94,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
   if (options.num_replicas != 1) not_supported(fmt::format("a program of {} replicas; partitions are", options.num_replicas));
   for (const std::string& name_set : options.overrides)
     if (name_set.rfind("xla_", 0) != 0) invalid(fmt::format("No such compile option: '{}'", name_set));
+  const Inspections inspections;
   const detail::ImportedProgram program = detail::import_program(code, "program", {});
   if (program.num_replicas != 1) not_supported(fmt::format("a program of {} replicas; partitions are", program.num_replicas));
   name = program.name;
@@ -109,6 +111,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
 
   detail::EagerScope eager;
   Jaxpr jaxpr = as_ports_have_them(program.jaxpr, arguments, results);
+  bool is_divided = false;
   if (num_partitions > 1) {
     // Where results are to be is part of the program; what is left open follows from the arguments.
     std::vector<std::optional<Placement>> in(arguments.size()), out;
@@ -134,6 +137,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
       } catch (const ShardingError&) {
         // A value that is divided over another mesh: the program's maps still run on their devices.
       }
+      is_divided = divided.has_value();
       if (divided) jaxpr = *divided;
     }
     // A sharding that isn't stated for a result is the one with which its map gives it.
@@ -146,6 +150,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
             if (e.outputs[k] == a.var()) set_sharding(results[i], NamedSharding(mesh_on(map->mesh), map->out_specs[k]));
         }
   }
+  inspections.tell(is_divided, [&](int device) { return partition_on(device); });
   keep_what_no_result_takes(program);
   std::vector<bool> donated;
   for (const Port& p : arguments) donated.push_back(p.is_donated);
@@ -251,9 +256,12 @@ void Compiled::set_sharding(Port& p, const NamedSharding& s) const {
   const Shape block = detail::block_shape(axes, s.spec(), p.whole.shape);
   p.dims = out_of_order({block.begin() + (p.addends > 0 ? 1 : 0), block.end()}, p.order);
   p.partition_of.clear();
-  for (int id : axes.device_ids)
-    p.partition_of.push_back(static_cast<std::size_t>(
-        std::find_if(run_on_.begin(), run_on_.end(), [&](const weft::Device& d) { return d.id() == id; }) - run_on_.begin()));
+  for (int id : axes.device_ids) p.partition_of.push_back(partition_on(id));
+}
+
+std::size_t Compiled::partition_on(int device) const {
+  return static_cast<std::size_t>(std::find_if(run_on_.begin(), run_on_.end(), [&](const weft::Device& d) { return d.id() == device; }) -
+                                  run_on_.begin());
 }
 
 }  // namespace weft::pjrt

@@ -60,6 +60,8 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   void place_ports(const Client& client, const detail::ImportedProgram& program);
   Mesh mesh_on(const detail::MeshAxes& axes) const;
   void set_sharding(Port& p, const NamedSharding& s) const;
+  /// The partition that runs on weft's device of that number.
+  std::size_t partition_on(int device) const;
   void keep_what_no_result_takes(const detail::ImportedProgram& program);
   void check_arguments(std::span<Device* const> on, Buffer* const* const* given, std::size_t num_args) const;
   void check_donated(std::span<Device* const> on, Buffer* const* const* given, const std::vector<bool>& donated) const;

@@ -1,11 +1,13 @@
-"""Python functions that programs call while they run: pure_callback, io_callback, debug.callback, debug.print.
+"""Python functions that programs call while they run: pure_callback, io_callback, debug.callback, debug.print; and while they are compiled:
+inspect_array_sharding.
 
-A call becomes the custom call `weft.host_callback`, which names the function by a number. The plugin calls `_call` with that number and the
+A call becomes the custom call `weft.host_callback` or `weft.inspect_sharding`, which names the function by a number. The plugin calls `_call` with that number and the
 addresses of elements; a function lives as long as the executables whose programs call it.
 """
 import contextlib
 import ctypes
 import itertools
+import json
 import os
 import traceback
 import weakref
@@ -75,17 +77,23 @@ def _call(number, operands, results, problem, size):
 def host_call(ctx, function, operands, result_avals, has_side_effect, token=None):
     """Writes down the call of a HostFunction. With a token, calls keep their order; then the first result is the next token."""
     from jax._src.interpreters import mlir
-    from jax._src.lib.mlir import ir
 
-    ctx.module_context.add_keepalive(function)
     types = [mlir.aval_to_ir_type(ctx.module_context, a) for a in result_avals]
-    integer = ir.IntegerType.get_signless(64)
     return list(mlir.custom_call(
         "weft.host_callback",
         result_types=[mlir.token_type(), *types] if token else types,
         operands=[token, *operands] if token else operands,
-        backend_config={"function": ir.IntegerAttr.get(integer, function.number), "process": ir.IntegerAttr.get(integer, PROCESS)},
+        backend_config=_named(ctx, function),
         has_side_effect=has_side_effect).results)
+
+
+def _named(ctx, function):
+    """The attributes by which a call names a HostFunction, which lives as long as the program."""
+    from jax._src.lib.mlir import ir
+
+    ctx.module_context.add_keepalive(function)
+    integer = ir.IntegerType.get_signless(64)
+    return {"function": ir.IntegerAttr.get(integer, function.number), "process": ir.IntegerAttr.get(integer, PROCESS)}
 
 
 def _lowering(original):
@@ -104,6 +112,46 @@ def _lowering(original):
         return (results[1:], results[0], None) if token else (results, token, None)
 
     return emit_python_callback
+
+
+class _Inspection(HostFunction):
+    """A function that is told, while a program is compiled, how one of its values is divided over these devices."""
+
+    def __init__(self, function, devices, mesh):
+        super().__init__(function, [], [])
+        self.devices, self.mesh = devices, mesh
+
+    def call(self, operands, results):
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+        told = json.loads(ctypes.string_at(operands[0]))
+        mesh = self.mesh
+        if told["axes"]:
+            names, sizes = zip(*told["axes"])
+            mesh = Mesh(np.array([self.devices[k] for k in told["devices"]]).reshape(sizes), names)
+        self.function(NamedSharding(mesh, PartitionSpec(*(tuple(axes) if len(axes) > 1 else axes[0] if axes else None for axes in told["dims"]))))
+
+
+def _inspect_sharding(original):
+    """The rule for inspect_array_sharding, which on its own platforms JAX has XLA's partitioner call."""
+    from jax._src import sharding_impls
+    from jax._src.interpreters import mlir
+    from jax.sharding import Mesh
+
+    def rule(ctx, value, *, callback):
+        context = ctx.module_context.axis_context
+        if isinstance(context, sharding_impls.SPMDAxisContext):
+            devices = context.mesh._flat_devices_tuple
+        else:
+            devices = context.device_assignment
+        if len(devices) == 1:
+            return original(ctx, value, callback=callback)
+        mesh = Mesh(np.array(devices), ("devices",))
+        mlir.custom_call("weft.inspect_sharding", result_types=[], operands=[value], has_side_effect=True,
+                         backend_config=_named(ctx, _Inspection(callback, devices, mesh)))
+        return []
+
+    return rule
 
 
 @contextlib.contextmanager
@@ -153,4 +201,5 @@ def register(library):
     debugging.debug_callback_impl = of_debug
     mlir.register_lowering(debugging.debug_callback_p, debugging.debug_callback_lowering, platform="weft")
     mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform="weft")
+    mlir.register_lowering(debugging.inspect_sharding_p, _inspect_sharding(debugging._inspect_sharding_lowering_rule), platform="weft")
     mlir.register_lowering(debugging.debug_print_p, debugging.debug_print_lowering_rule, platform="weft")

@@ -61,11 +61,12 @@ class Partitioner {
     if (const ShardMapParams* q = device_map(e); q && runs_over_free_axes(*q, p_.free_axes(), p_.mesh())) return map(*q, in, e.loc);
     const bool moves = e.op->kind == Kind::movement || e.op->kind == Kind::concatenate;
     const auto is_sharded = [&](const ShardedValue& x) { return x.is_sharded() || (moves && x.slice); };
-    if (std::none_of(in.begin(), in.end(), is_sharded) && !holds_shardings(e)) return replicated(e, in);
+    const bool is_call = e.op->kind == Kind::call, is_asked = is_call && find_rule<PartitionTransform>(*e.op);
+    if (std::none_of(in.begin(), in.end(), is_sharded) && !holds_shardings(e) && !is_asked) return replicated(e, in);
     if (e.op->kind == Kind::collective) return collective(e, in, out);
-    if (e.op->kind == Kind::call && !find_rule<PartitionTransform>(*e.op)) return call(e, in);
+    if (is_call && !is_asked) return call(e, in);
     if (std::optional<ShardedValues> results = partition_eqn({p_, e, in, out, run_partitioned})) return std::move(*results);
-    if (e.op->kind == Kind::call) return call(e, in);
+    if (is_call) return call(e, in);
     ShardedValues wholes;
     for (const ShardedValue& x : in) wholes.push_back(p_.gathered(x, e.loc));
     return replicated(e, wholes);

@@ -226,6 +226,38 @@ def test_callbacks_under_a_mesh():
     np.testing.assert_array_equal(np.asarray(second), np.arange(8) * np.repeat([1, 5, 9, 13], 2))
 
 
+def test_inspected_shardings():
+    told = []
+    note = lambda name: lambda s: told.append((name, s.mesh.axis_names, s.mesh.devices.shape, s.spec))
+    m = jax.sharding.Mesh(np.array(jax.devices("weft")).reshape(2, 2), ("i", "j"))
+
+    @jax.jit
+    def f(v, whole):
+        jax.debug.inspect_array_sharding(v, callback=note("argument"))
+        y = jax.lax.with_sharding_constraint(jnp.sin(v).T, NamedSharding(m, P(None, ("i", "j"))))
+        jax.debug.inspect_array_sharding(y, callback=note("both axes"))
+        jax.debug.inspect_array_sharding(whole + 1, callback=note("whole"))
+
+        def body(u):
+            jax.debug.inspect_array_sharding(u, callback=note("block"))
+            return u * 2
+
+        return jax.shard_map(body, mesh=m, in_specs=P("i"), out_specs=P("i"))(v), y
+
+    v, w = jax.device_put(np.arange(32, dtype=np.float32).reshape(8, 4), NamedSharding(m, P("i"))), jax.device_put(np.float32(1), NamedSharding(m, P()))
+    out = f(v, w)
+    np.testing.assert_array_equal(np.asarray(out[0]), 2 * np.asarray(v))
+    assert [t for t in told if t[0] != "block"] == [("argument", ("i", "j"), (2, 2), P("i", None)), ("both axes", ("i", "j"), (2, 2), P(None, ("i", "j"))),
+                                                    ("whole", ("i", "j"), (2, 2), P())]
+    assert [t[3] for t in told if t[0] == "block"] == [P()]
+
+    def fails(sharding):
+        raise ValueError("not like this")
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="not like this"):
+        jax.jit(lambda u: (jax.debug.inspect_array_sharding(u, callback=fails), u + 1)[1])(v)
+
+
 @pytest.mark.parametrize("aliases", [None, {0: 0}])
 def test_buffer_callback(aliases):
     from jax.experimental.buffer_callback import ExecutionStage, buffer_callback

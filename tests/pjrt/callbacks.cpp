@@ -1,4 +1,5 @@
 // Programs that call functions of the host, as Python's are called.
+#include <algorithm>
 #include <atomic>
 
 #include "plugin.h"
@@ -11,9 +12,10 @@ using HostCaller = int (*)(std::int64_t, const void* const*, void* const*, char*
 
 std::atomic<int> num_calls{0};
 std::vector<std::int64_t> order;
+std::vector<std::string> told;
 
 /// Function 7 doubles three numbers, 8 notes a number, 9 gives its operand's four bytes in reverse order, 10 gives four fours without an
-/// operand; any other one fails.
+/// operand, 11 notes a text; any other one fails.
 int call_host(std::int64_t function, const void* const* operands, void* const* results, char* problem, std::size_t size) {
   ++num_calls;
   if (function == 7) {
@@ -28,6 +30,10 @@ int call_host(std::int64_t function, const void* const* operands, void* const* r
   if (function == 9) {
     const auto* x = static_cast<const unsigned char*>(operands[0]);
     for (int i = 0; i < 4; ++i) static_cast<unsigned char*>(results[0])[i] = x[3 - i];
+    return 0;
+  }
+  if (function == 11) {
+    told.emplace_back(static_cast<const char*>(operands[0]));
     return 0;
   }
   if (function == 10) {
@@ -147,4 +153,48 @@ TEST_CASE("pjrt: functions of the host get small floats and integers as their bi
     destroy(t.Buffer_Destroy, x), destroy(t.Buffer_Destroy, out[0][0]);
     destroy(t.LoadedExecutable_Destroy, e);
   }
+}
+
+TEST_CASE("pjrt: a function of the host is told how a program's values are divided") {
+  const TestClient c;
+  set_caller(42);
+  const auto inspect = [](const char* value, const char* type, const char* function = "11") {
+    return std::string("stablehlo.custom_call @weft.inspect_sharding(") + value +
+           ") {has_side_effect = true, mhlo.backend_config = {function = " + function + " : i64, process = 42 : i64}} : (" + type +
+           ") -> ()\n";
+  };
+  const auto program = [](const std::string& operations) {
+    return R"(module @jit_f attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["i"=2, "j"=2]>
+  func.func private @inner(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    )" + operations.substr(0, operations.find('|')) +
+           R"(
+    return %x : tensor<4x8xf32>
+  }
+  func.func public @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}, {}]>}, %w: tensor<2xf32>) -> (tensor<4x8xf32>) {
+    )" + operations.substr(operations.find('|') + 1) +
+           R"(
+    %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{}, {"i", "j"}]> : tensor<4x8xf32>
+    %2 = call @inner(%1) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %2 : tensor<4x8xf32>
+  }
+})";
+  };
+  told.clear();
+  LoadedExecutable* e =
+      c.compile(program(inspect("%x", "tensor<4x8xf32>") + "|" + inspect("%x", "tensor<8x4xf32>") + inspect("%w", "tensor<2xf32>")),
+                partitions({0, 1, 2, 3}));
+  const std::string mesh = R"({"axes": [["i", 2], ["j", 2]], "devices": [0, 1, 2, 3], "dims": )";
+  REQUIRE(told.size() == 3);
+  std::sort(told.begin(), told.end());
+  CHECK(told[0] == mesh + R"([["i"], []]})");
+  CHECK(told[1] == mesh + R"([[], ["i", "j"]]})");
+  CHECK(told[2] == mesh + R"([[]]})");
+  destroy(plugin().LoadedExecutable_Destroy, e);
+
+  LoadedExecutable* none = nullptr;
+  const Outcome failed = c.try_compile(program("|" + inspect("%x", "tensor<8x4xf32>", "99")), &none, partitions({0, 1, 2, 3}));
+  CHECK(failed.code == Code::internal);
+  CHECK_MESSAGE(failed.message.find("a callback failed: there is no function 99") != std::string::npos, failed.message);
 }

@@ -92,6 +92,15 @@ std::vector<std::remove_const_t<Item>> list_of(Error* (*call)(ListArgs<T, Item>*
   return {a.list, a.list + a.size};
 }
 
+/// CompileOptionsProto: so many partitions, on these devices.
+inline std::string partitions(const std::vector<int>& devices) {
+  std::string assignment = {8, 1, 16, static_cast<char>(devices.size())};
+  for (int d : devices) assignment += {26, 3, 10, 1, static_cast<char>(d)};
+  std::string build = {32, 1, 40, static_cast<char>(devices.size()), 74, static_cast<char>(assignment.size())};
+  build += assignment;
+  return std::string{26, static_cast<char>(build.size())} + build;
+}
+
 /// A client for the length of a test.
 class TestClient {
  public:

@@ -19,15 +19,6 @@ constexpr const char* kAxpy = R"(module @jit_axpy {
   }
 })";
 
-/// CompileOptionsProto: so many partitions, on these devices.
-std::string partitions(const std::vector<int>& devices) {
-  std::string assignment = {8, 1, 16, static_cast<char>(devices.size())};
-  for (int d : devices) assignment += {26, 3, 10, 1, static_cast<char>(d)};
-  std::string build = {32, 1, 40, static_cast<char>(devices.size()), 74, static_cast<char>(assignment.size())};
-  build += assignment;
-  return std::string{26, static_cast<char>(build.size())} + build;
-}
-
 }  // namespace
 
 TEST_CASE("pjrt: a program is compiled, described and run") {

@@ -52,6 +52,8 @@ std::string problem_of(const PartitionContext& c, const PartitionSpec& spec, con
 std::optional<ShardedValues> partition_custom(const PartitionContext& c) {
   const auto& p = c.get<CustomPartitioningParams>();
   if (!p.partition.rule) return {};  // read from a text: its body
+  if (!p.partition.rule->asked_of_whole() && std::none_of(c.in.begin(), c.in.end(), [](const ShardedValue& x) { return x.is_sharded(); }))
+    return {};
   const auto num_consts = static_cast<std::size_t>(p.num_consts);
   const auto fail = [&](const std::string& what) {
     throw ShardingError(fmt::format("custom_partitioning of {}: {}", p.name, what), c.eqn.loc);

@@ -21,6 +21,8 @@ struct CallPartitioner : RefCounted {
   /// The blocks of the results on one device, of the blocks of the arguments.
   virtual std::vector<Array> run(const MeshAxes& mesh, const CallSpecs& specs, std::span<const Array> blocks, SourceLoc loc) const = 0;
   virtual bool equals(const CallPartitioner& other) const = 0;
+  /// Whether it is asked of a call of which no argument is sharded, too.
+  virtual bool asked_of_whole() const { return false; }
 };
 /// A rule as a parameter: written as its name, and equal to any rule of which only the name was read from a text.
 struct CallPartitionerParam {
