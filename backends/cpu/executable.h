@@ -64,9 +64,10 @@ class CpuExecutable final : public Executable, public StepReporter {
   void reserve_arena();
   void prepare_matmul(std::size_t number);
   void prepare_calls();
-  void run(void* const* addresses) const;
+  /// `begun` counts the steps that have begun, also where one throws.
+  void run(void* const* addresses, std::size_t& begun) const;
   void run_step(const NativeCode& code, std::size_t number, void* const* addresses) const;
-  void run_watched(const NativeCode& code, void* const* addresses) const;
+  void run_watched(const NativeCode& code, void* const* addresses, std::size_t& begun) const;
   const std::vector<const WorkLabel*>& labels() const;
   void run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const;
   void run_control(const NativeCode& code, const Step& s, void* const* addresses) const;

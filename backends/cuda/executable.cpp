@@ -10,6 +10,7 @@
 #include "weft/backends/codegen/schedule/program_cost.h"
 #include "weft/backends/common/code_cache.h"
 #include "weft/backends/common/native_step.h"
+#include "weft/backends/common/overwritten_inputs.h"
 #include "weft/backends/cuda/cuda_backend.h"
 #include "weft/backends/cuda/expand.h"
 #include "weft/backends/cuda/graph_memory.h"
@@ -306,7 +307,7 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
       }
     }
   }
-  {
+  try {
     const std::lock_guard lock(gpu.order());
     gpu.enter();                             // inputs may have come from other devices
     if (GraphMemory* supply = gpu.supply())  // whoever supplies captures
@@ -315,6 +316,9 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
       run_captured(d, at);
     else
       run_steps(d, program_, at);
+  } catch (...) {
+    drop_overwritten_inputs(program_, program_.steps.size(), inputs);
+    throw;
   }
   std::vector<Array> out;
   for (std::size_t k = 0; k < program_.outputs.size(); ++k) {

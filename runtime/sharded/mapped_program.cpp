@@ -62,7 +62,8 @@ class MappedProgram final : public Executable {
             s.captured.emplace_back(k, value[0]);
           }
       } else {
-        const auto add = [&](const Jaxpr& j) { s.bodies.emplace(&j.data(), compile_with_maps(backend, j, options)); };
+        // Which of this program's inputs are donated says nothing of a body's, and what an iteration reads the next one reads again.
+        const auto add = [&](const Jaxpr& j) { s.bodies.emplace(&j.data(), compile_with_maps(backend, j, {options.name})); };
         for (const ParamText& p : e.op->params_list(*e.params)) {
           if (p.jaxpr) add(*p.jaxpr);
           if (p.jaxprs) std::for_each(p.jaxprs->begin(), p.jaxprs->end(), add);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "functions.h"
+#include "tests/messages.h"
 #include "tests/together.h"
 
 using namespace weft;
@@ -184,6 +185,43 @@ TEST_CASE("a donated array is given back where the call fails") {
   const Array x = full({3}, 2., float64) * 1.;
   CHECK_THROWS_AS(f(x), std::runtime_error);
   CHECK(is(x, 2));
+}
+
+TEST_CASE("a donated array into which a call that fails has written is an error to read, and not other numbers") {
+  const auto fail = [](Array x) {
+    return pure_callback([](Array) -> Array { throw std::runtime_error("not today"); }, ShapeDtypeStruct{{}, float64}, x[0]);
+  };
+  const auto update = [&](Array x) {
+    const Array y = x.at(array({0, 1})).set(77.);
+    return y + fail(y);
+  };
+  const auto loop = [&](Array x) {
+    return fori_loop(
+        0, 5,
+        [&](Array i, Array c) {
+          return cond(i > 2, [&](Array v) { return v + fail(v); }, [&](Array v) { return v.at(i).set(-5.) * 2.; }, c);
+        },
+        x);
+  };
+  const auto told_before = [&](Array x) { return x + fail(x); };  // nothing is written yet
+  for (const std::function<Array(Array)>& f : {std::function<Array(Array)>(update), {loop}, {told_before}}) {
+    const auto step = jit(f, {.donate_argnums = {0}});
+    int whole = 0, refused = 0;
+    for (int k = 0; k < 3; ++k) {
+      const Array x = full({1000}, 2., float64) * 1.;
+      CHECK_THROWS_AS(step(x), std::runtime_error);
+      try {
+        whole += is(x, 2);
+      } catch (const Error& e) {
+        refused += test::has(e.what(), "donated");
+      }
+    }
+    CHECK(whole + refused == 3);
+    // Memory that is another array's too was never taken.
+    const Array y = full({1000}, 2., float64) * 1., same = reshape(y, {10, 100});
+    CHECK_THROWS_AS(step(y), std::runtime_error);
+    CHECK(is(same, 2));
+  }
 }
 
 TEST_CASE("a jitted function that calls itself for a smaller argument") {

@@ -543,6 +543,26 @@ TEST_CASE("what can't be donated is copied, for the reason that is told once for
       has(told_of_copy([&](const Array& x) { return mapped(x); }, placed([] { return ones({8, 3}); }, on_rows)), {"multiple of 64 bytes"}));
 }
 
+TEST_CASE("maps in loops and branches leave a donated argument to the iterations that read it again") {
+  const Mesh line = make_mesh({8}, {"x"});
+  const auto add_rows = shard_map([](Array a, Array b) { return a + b; }, {.mesh = line, .in_specs = P("x"), .out_specs = P("x")});
+  const auto add_thrice = [=](Array x, Array y) { return fori_loop(0, 3, [&](Array, Array c) { return add_rows(x, c); }, y); };
+  const auto in_branch = [=](Array x, Array y) {
+    return scan([&](Array c, Array b) { return std::pair{cond(b, [&] { return add_rows(x, c); }, [&] { return c; }), none}; }, y,
+                ones(3) > 0)
+        .first;
+  };
+  const std::vector<double> wanted = (sin(arange(8 << 10, float32)) * 3 + 1).to_vector<double>();
+  const auto given = [&] {
+    return placed([] { return sin(reshape(arange(8 << 10, float32), {8, 1 << 10})); }, NamedSharding{line, P("x")});
+  };
+  const auto carry = [&] { return placed([] { return ones({8, 1 << 10}); }, NamedSharding{line, P("x")}); };
+  for (const auto& donated : {std::vector{0}, std::vector{1}, std::vector{0, 1}}) {
+    CHECK(near(jit(add_thrice, {.donate_argnums = donated})(given(), carry()), wanted));
+    CHECK(near(jit(in_branch, {.donate_argnums = donated})(given(), carry()), wanted));
+  }
+}
+
 TEST_CASE("memory_analysis says how many bytes of results lie in donated memory") {
   const Mesh line = make_mesh({8}, {"x"});
   const auto twice = [](Array v) { return v * 2; };

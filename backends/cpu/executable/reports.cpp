@@ -95,13 +95,13 @@ const std::vector<const WorkLabel*>& CpuExecutable::labels() const {
   return labels_;
 }
 
-void CpuExecutable::run_watched(const NativeCode& code, void* const* addresses) const {
+void CpuExecutable::run_watched(const NativeCode& code, void* const* addresses, std::size_t& begun) const {
   const std::vector<const WorkLabel*>* const names = timeline_is_on.load(std::memory_order_relaxed) ? &labels() : nullptr;
   std::vector<double>* const times = std::exchange(step_times, nullptr);  // not those of calls within
-  for (std::size_t i = 0; i < plan_.program.steps.size(); ++i) {
-    const Step::Kind kind = plan_.program.steps[i].kind;
+  while (begun < plan_.program.steps.size()) {
+    const std::size_t i = begun++;
     std::optional<TimelineRange> range;
-    if (names) range.emplace(work_of(kind), *(*names)[i]);
+    if (names) range.emplace(work_of(plan_.program.steps[i].kind), *(*names)[i]);
     const auto start = times ? Clock::now() : Clock::time_point();
     run_step(code, i, addresses);
     if (times) times->push_back(std::chrono::duration<double>(Clock::now() - start).count());

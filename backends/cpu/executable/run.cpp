@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "weft/backends/common/overwritten_inputs.h"
 #include "weft/backends/cpu/executable.h"
 #include "weft/backends/cpu/executable/step_timing.h"
 #include "weft/core/base/float_environment.h"
@@ -114,7 +115,13 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
       }
     }
   }
-  run(addresses.data());
+  std::size_t begun = 0;
+  try {
+    run(addresses.data(), begun);
+  } catch (...) {
+    drop_overwritten_inputs(plan_.program, begun, inputs);
+    throw;
+  }
   if (keeps_.load(std::memory_order_relaxed) && keeps_.exchange(false)) keep();
   if (tier_budget_.exhausted_by(better_.excess)) improve();
   if (calls_to_search_.load(std::memory_order_relaxed) > 0 && calls_to_search_.fetch_sub(1, std::memory_order_relaxed) == 1) search();
@@ -145,11 +152,11 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   return out;
 }
 
-void CpuExecutable::run(void* const* addresses) const {
+void CpuExecutable::run(void* const* addresses, std::size_t& begun) const {
   const NativeCode& code = *code_.load(std::memory_order_acquire);
   if (timeline_is_on.load(std::memory_order_relaxed) || steps_are_timed()) [[unlikely]]
-    return run_watched(code, addresses);
-  for (std::size_t i = 0; i < plan_.program.steps.size(); ++i) run_step(code, i, addresses);
+    return run_watched(code, addresses, begun);
+  while (begun < plan_.program.steps.size()) run_step(code, begun++, addresses);
 }
 
 void CpuExecutable::run_step(const NativeCode& code, std::size_t number, void* const* addresses) const {
