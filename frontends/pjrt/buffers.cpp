@@ -300,9 +300,9 @@ void Buffer_GetMemoryLayout(ValueArgs<Buffer, Layout>& a) {
   a.value.tiled = TiledLayout{{sizeof(TiledLayout), nullptr},
                               a.object->order.empty() ? order.data() + (kMost - n) : a.object->minor_to_major.data(),
                               n,
-                              nullptr,
-                              nullptr,
-                              0};
+                              a.object->tile_dims.data(),
+                              a.object->tile_dim_sizes.data(),
+                              a.object->tile_dim_sizes.size()};
 }
 
 void Buffer_OnDeviceSizeInBytes(ValueArgs<Buffer, std::size_t>& a) { a.value = a.object->bytes(); }

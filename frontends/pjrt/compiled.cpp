@@ -39,12 +39,33 @@ const char* memory_kind(const std::string& kind) {
   invalid(fmt::format("there is no memory of the kind `{}`; there are device, pinned_host and unpinned_host", kind));
 }
 
-/// In which order an argument or a result of a program lies. What is left to the compiler is row-major.
+/// In which order an argument or a result of a program lies. An argument that is left to the compiler is row-major.
 Order order_of_value(const detail::ProgramValue& v) {
   const std::string& mode = v.layout_mode;
   if (mode.empty() || mode == "default" || mode == "auto") return {};
-  if (mode.find("T(") != std::string::npos) not_supported(fmt::format("the layout {} of an array in a program, which has tiles", mode));
-  return order_of(std::string_view(mode).substr(0, mode.find(':')), static_cast<std::size_t>(v.type.shape.size()));
+  return order_of(mode, static_cast<std::size_t>(v.type.shape.size()));
+}
+
+/// In which order a result lies. One that is left to the compiler and has the dimensions of another value in another order lies as that one
+/// does, so that no element moves; any other is row-major.
+Order order_of_result(const detail::ImportedProgram& program, std::size_t i, const std::vector<Port>& arguments) {
+  const detail::ProgramValue& v = program.results[i];
+  if (v.layout_mode != "auto" || (v.sharding && !v.sharding->unreduced.empty())) return order_of_value(v);
+  const detail::JaxprData& j = program.jaxpr.data();
+  if (j.outputs[i].is_literal()) return {};
+  for (const Eqn& e : j.eqns) {
+    if (e.outputs[0] != j.outputs[i].var() || e.inputs.size() != 1 || e.inputs[0].is_literal()) continue;
+    const detail::Var from = e.inputs[0].var();
+    const std::optional<std::vector<int>> permutation = detail::permutation_of(*e.op, *e.params, j.avals[from], j.avals[e.outputs[0]]);
+    if (!permutation) return {};
+    Order order;
+    if (from >= j.first_input() && from < j.first_result()) order = arguments[static_cast<std::size_t>(from - j.first_input())].order;
+    order.tiles.clear();
+    if (order.empty()) order.resize(permutation->size()), std::iota(order.begin(), order.end(), 0);
+    for (int& d : order) d = static_cast<int>(std::find(permutation->begin(), permutation->end(), d) - permutation->begin());
+    return std::is_sorted(order.begin(), order.end()) ? Order() : order;
+  }
+  return {};
 }
 
 /// Whether a module says where a value is over that many partitions: not where every dimension is left open.
@@ -183,7 +204,7 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
     if (!open && m.axes.num_devices() == num_partitions && !m.axes.names.empty()) open = mesh_on(m.axes);
   if (!open) open = Mesh(run_on_, Shape(std::int64_t{num_partitions}), {"partition"});
 
-  const auto port = [&](const detail::ProgramValue& v) {
+  const auto port = [&](const detail::ProgramValue& v, Order order) {
     Port p{v.narrow ? element_type_of(v.narrow->name) : element_type_of(v.type.dtype),
            {},
            {v.type.shape, v.narrow ? uint8 : v.type.dtype},
@@ -191,7 +212,7 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
            v.is_donated || v.aliased_result,
            v.narrow,
            0,
-           order_of_value(v),
+           std::move(order),
            {},
            {},
            {}};
@@ -226,11 +247,13 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
     }
     return p;
   };
-  for (const detail::ProgramValue& v : program.arguments) arguments.push_back(port(v));
-  for (const detail::ProgramValue& v : program.results) results.push_back(port(v));
+  for (const detail::ProgramValue& v : program.arguments) arguments.push_back(port(v, order_of_value(v)));
+  for (std::size_t i = 0; i < program.results.size(); ++i)
+    results.push_back(port(program.results[i], order_of_result(program, i, arguments)));
 }
 
-/// A donor that names no result gives its memory to one of the same size on each device; it stays the caller's where none is left.
+/// A donor that names no result gives its memory to one of the same size on each device, in the same tiles, which tell sizes apart where
+/// memory is in tiles; it stays the caller's where none is left.
 void Compiled::keep_what_no_result_takes(const detail::ImportedProgram& program) {
   const auto bytes = [](const Port& p) {
     std::int64_t n = size_of(p.type);
@@ -243,7 +266,8 @@ void Compiled::keep_what_no_result_takes(const detail::ImportedProgram& program)
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!program.arguments[i].is_donated || program.arguments[i].aliased_result) continue;
     std::size_t k = 0;
-    while (k < results.size() && (taken[k] || bytes(results[k]) != bytes(arguments[i]))) ++k;
+    const auto fits = [&](const Port& p) { return bytes(p) == bytes(arguments[i]) && p.order.tiles == arguments[i].order.tiles; };
+    while (k < results.size() && (taken[k] || !fits(results[k]))) ++k;
     arguments[i].is_donated = k < results.size();
     if (k < results.size()) taken[k] = true;
   }

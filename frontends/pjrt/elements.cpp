@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "weft/core/base/sizes.h"
 #include "weft/frontends/pjrt/objects.h"
@@ -133,15 +134,51 @@ Order from_minor_to_major(std::vector<std::int64_t> list, std::size_t num_dims) 
   return out == sorted ? Order{} : out;
 }
 
+void add_tile(Order& order, std::vector<std::int64_t> tile) {
+  if (tile.empty() || std::any_of(tile.begin(), tile.end(), [](std::int64_t d) { return d < 1; }))
+    not_supported(fmt::format("a layout with the tile ({}); its sizes must be positive numbers", fmt::join(tile, ",")));
+  order.tiles.push_back(std::move(tile));
+}
+
+/// The tiles at the beginning of the text behind a layout's colon: T(8,128)(2,1).
+void add_tiles(Order& order, std::string_view text) {
+  if (text.substr(0, 1) != "T") return;
+  text.remove_prefix(1);
+  while (text.substr(0, 1) == "(") {
+    const std::size_t end = text.find(')');
+    if (end == std::string_view::npos) invalid("a layout has a tile that is never closed");
+    std::vector<std::int64_t> tile;
+    std::int64_t number = 0;
+    for (const char c : text.substr(1, end - 1)) {
+      if (c == ',') {
+        tile.push_back(std::exchange(number, 0));
+      } else if (c >= '0' && c <= '9' && number < (std::int64_t{1} << 40)) {
+        number = number * 10 + (c - '0');
+      } else {
+        not_supported(fmt::format("a layout with the tile {}", text.substr(0, end + 1)));
+      }
+    }
+    tile.push_back(number);
+    add_tile(order, std::move(tile));
+    text.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 Order order_of(const Layout* layout, std::size_t num_dims) {
   if (!layout) return {};
-  if (layout->type != Layout::Type::tiled || layout->tiled.num_tiles != 0) not_supported("a buffer whose layout has tiles or strides");
-  return from_minor_to_major({layout->tiled.minor_to_major, layout->tiled.minor_to_major + layout->tiled.minor_to_major_size}, num_dims);
+  if (layout->type != Layout::Type::tiled) not_supported("a buffer whose layout has strides");
+  const TiledLayout& t = layout->tiled;
+  Order out = from_minor_to_major({t.minor_to_major, t.minor_to_major + t.minor_to_major_size}, num_dims);
+  const std::int64_t* sizes = t.tile_dims;
+  for (std::size_t i = 0; i < t.num_tiles; sizes += t.tile_dim_sizes[i++]) add_tile(out, {sizes, sizes + t.tile_dim_sizes[i]});
+  return out;
 }
 
-Order order_of(std::string_view text, std::size_t num_dims) {
+Order order_of(std::string_view layout, std::size_t num_dims) {
+  const std::size_t colon = layout.find(':');
+  const std::string_view text = layout.substr(0, colon);
   std::vector<std::int64_t> list;
   std::int64_t number = -1;
   for (const char c : text) {
@@ -156,14 +193,22 @@ Order order_of(std::string_view text, std::size_t num_dims) {
     }
   }
   if (number >= 0) list.push_back(number);
-  return from_minor_to_major(std::move(list), num_dims);
+  Order out = from_minor_to_major(std::move(list), num_dims);
+  if (colon != std::string_view::npos) add_tiles(out, layout.substr(colon + 1));
+  return out;
 }
 
-std::string layout_text(const Order& order, std::size_t num_dims) {
+std::string order_text(const Order& order, std::size_t num_dims) {
   std::vector<int> list(order.rbegin(), order.rend());
   if (order.empty())
     for (int d = static_cast<int>(num_dims); d-- > 0;) list.push_back(d);
-  return fmt::format("{{{}}}", fmt::join(list, ","));
+  return fmt::format("{}", fmt::join(list, ","));
+}
+
+std::string layout_text(const Order& order, std::size_t num_dims) {
+  std::string tiles = order.tiles.empty() ? "" : ":T";
+  for (const std::vector<std::int64_t>& tile : order.tiles) tiles += fmt::format("({})", fmt::join(tile, ","));
+  return fmt::format("{{{}{}}}", order_text(order, num_dims), tiles);
 }
 
 std::vector<std::int64_t> in_order(const std::vector<std::int64_t>& dims, const Order& order) {

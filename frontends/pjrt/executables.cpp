@@ -63,7 +63,7 @@ Executable::Executable(std::shared_ptr<const Compiled> c) : compiled(std::move(c
     layouts.push_back(std::make_unique<MemoryLayout>(MemoryLayout{layout_text(p.order, p.dims.size())}));
     layout_pointers.push_back(layouts.back().get());
   }
-  const auto is_ordered = [](const Port& p) { return !p.order.empty(); };
+  const auto is_ordered = [](const Port& p) { return !p.order.is_default(); };
   const bool has_layouts = std::any_of(compiled->arguments.begin(), compiled->arguments.end(), is_ordered) ||
                            std::any_of(compiled->results.begin(), compiled->results.end(), is_ordered);
   program = compiled->num_partitions > 1 || has_layouts ? outline_of(*compiled) : compiled->code;

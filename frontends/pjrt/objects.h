@@ -82,19 +82,32 @@ struct Content {
   Array take();
 };
 
-/// An array on one device. Its elements are in row-major order.
 /// The order in which an array's dimensions lie in memory, the outermost first; empty: row-major.
-using Order = std::vector<int>;
+struct Order : std::vector<int> {
+  using std::vector<int>::vector;
+  /// The tiles of a layout, outermost first. They are kept with it and leave memory as it is, as on JAX's CPU platform.
+  std::vector<std::vector<std::int64_t>> tiles;
+  bool is_default() const { return empty() && tiles.empty(); }
+  friend bool operator==(const Order&, const Order&) = default;
+};
 
+/// An array on one device.
 struct Buffer {
   Buffer(Device* d, Memory* m, ElementType t, std::vector<std::int64_t> shape, Order o = {})
-      : device(d), memory(m), type(t), dims(std::move(shape)), order(std::move(o)), minor_to_major(order.rbegin(), order.rend()) {}
+      : device(d), memory(m), type(t), dims(std::move(shape)), order(std::move(o)), minor_to_major(order.rbegin(), order.rend()) {
+    for (const std::vector<std::int64_t>& tile : order.tiles) {
+      tile_dims.insert(tile_dims.end(), tile.begin(), tile.end());
+      tile_dim_sizes.push_back(tile.size());
+    }
+  }
   Device* const device;
   Memory* const memory;
   const ElementType type;
   const std::vector<std::int64_t> dims;
   const Order order;                               ///< its array has the dimensions in this order
   const std::vector<std::int64_t> minor_to_major;  ///< that order from the innermost; empty: row-major
+  std::vector<std::int64_t> tile_dims;             ///< of all tiles of the order
+  std::vector<std::size_t> tile_dim_sizes;         ///< of how many dimensions each is
 
   std::size_t bytes() const;
   bool is_deleted() const;
@@ -141,11 +154,14 @@ detail::Aval aval_of(ElementType type, const std::vector<std::int64_t>& dims);
 std::vector<std::int64_t> checked_dims(const std::int64_t* dims, std::size_t num_dims, ElementType type);
 /// Where a call says by a device, or by a memory, which is preferred.
 std::pair<Device*, Memory*> place_of(Device* device, Memory* memory);
-/// The order that a layout asks for; row-major where it is null. Throws for tiles and strides.
+/// The order that a layout asks for; row-major where it is null. Throws for strides.
 Order order_of(const Layout* layout, std::size_t num_dims);
-/// The order in a text of XLA's, "{0,1}", innermost first. Throws for anything else.
+/// The order in a text of XLA's, "{0,1}" or "{0,1:T(8,128)(2,1)}", innermost first; what follows the tiles is ignored. Throws for anything
+/// else.
 Order order_of(std::string_view text, std::size_t num_dims);
-/// The order as XLA writes it, innermost first: "{0,1}".
+/// The dimensions as XLA writes them, innermost first: "0,1".
+std::string order_text(const Order& order, std::size_t num_dims);
+/// The layout as XLA writes it: "{0,1:T(8,128)}".
 std::string layout_text(const Order& order, std::size_t num_dims);
 /// The sizes in the order in which they lie in memory, and back.
 std::vector<std::int64_t> in_order(const std::vector<std::int64_t>& dims, const Order& order);

@@ -60,18 +60,21 @@ std::string type_text(const Port& p) {
 
 /// The orders of arrays in memory, where one of them isn't that of rows, as attributes of a module.
 std::string layouts_text(const Compiled& c) {
-  const auto is_ordered = [](const Port& p) { return !p.order.empty(); };
+  const auto is_ordered = [](const Port& p) { return !p.order.is_default(); };
   if (std::none_of(c.arguments.begin(), c.arguments.end(), is_ordered) && std::none_of(c.results.begin(), c.results.end(), is_ordered))
     return "";
   const auto list = [&](const char* layouts, const char* tiles, const std::vector<Port>& ports) {
-    std::vector<std::string> orders;
+    std::vector<std::string> orders, tiles_of;
     for (const Port& p : ports) {
-      std::string order = layout_text(p.order, p.dims.size());
-      order.front() = '[', order.back() = ']';
-      orders.push_back(fmt::format("dense<{}> : tensor<{}xindex>", p.dims.empty() ? "" : order, p.dims.size()));
+      const std::string order = p.dims.empty() ? "" : fmt::format("[{}]", order_text(p.order, p.dims.size()));
+      orders.push_back(fmt::format("dense<{}> : tensor<{}xindex>", order, p.dims.size()));
+      std::vector<std::string> own;
+      for (const std::vector<std::int64_t>& tile : p.order.tiles)
+        own.push_back(fmt::format("dense<[{}]> : tensor<{}xindex>", fmt::join(tile, ", "), tile.size()));
+      tiles_of.push_back(fmt::format("[{}]", fmt::join(own, ", ")));
     }
     return fmt::format(", mhlo.xla_entry_computation_{} = [{}], mhlo.xla_entry_computation_{} = [{}]", layouts, fmt::join(orders, ", "),
-                       tiles, fmt::join(std::vector<std::string>(ports.size(), "[]"), ", "));
+                       tiles, fmt::join(tiles_of, ", "));
   };
   return list("parameter_layouts", "parameter_tiles", c.arguments) + list("result_layout", "result_tiles", c.results);
 }

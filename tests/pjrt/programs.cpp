@@ -199,16 +199,93 @@ TEST_CASE("pjrt: arguments and results lie in memory in the orders that the prog
   destroy(t.Buffer_Destroy, copy.copy);
   layout.tiled.minor_to_major = wrong;
   FAILS(Client_BufferFromHostBuffer, a, Code::invalid_argument, "{0,0} is no order of 2 dimensions");
-  layout.tiled.minor_to_major = columns, layout.tiled.num_tiles = 1;
-  FAILS(Client_BufferFromHostBuffer, a, Code::not_supported, "tiles or strides");
-  LoadedExecutable* none = nullptr;
-  done = c.try_compile(
-      "func.func @main(%x: tensor<2x3xf32> {mhlo.layout_mode = \"{1,0:T(8,128)}\"}) -> tensor<2x3xf32> {\n  return %x : tensor<2x3xf32>\n}",
-      &none);
-  CHECK(done.code == Code::not_supported);
-  CHECK(done.message.find("{1,0:T(8,128)}") != std::string::npos);
   destroy(t.Buffer_Destroy, x), destroy(t.Buffer_Destroy, y);
   destroy(t.LoadedExecutable_Destroy, e);
+}
+
+TEST_CASE("pjrt: a transposed result whose layout is left open lies as what it is of") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* e = c.compile(R"(func.func @main(%x: tensor<2x3x1xf32>, %y: tensor<2x3x1xf32> {mhlo.layout_mode = "{0,1,2}"})
+      -> (tensor<1x3x2xf32> {mhlo.layout_mode = "auto"}, tensor<3x1x2xf32> {mhlo.layout_mode = "auto"}, tensor<1x3x2xf32>,
+          tensor<2x3x1xf32> {mhlo.layout_mode = "auto"}) {
+    %0 = stablehlo.transpose %x, dims = [2, 1, 0] : (tensor<2x3x1xf32>) -> tensor<1x3x2xf32>
+    %1 = stablehlo.transpose %y, dims = [1, 2, 0] : (tensor<2x3x1xf32>) -> tensor<3x1x2xf32>
+    %2 = stablehlo.add %y, %y : tensor<2x3x1xf32>
+    return %0, %1, %0, %2 : tensor<1x3x2xf32>, tensor<3x1x2xf32>, tensor<1x3x2xf32>, tensor<2x3x1xf32>
+  })");
+  const std::vector<float> values{0, 1, 2, 3, 4, 5};
+  const std::vector<std::int64_t> dims{2, 3, 1}, reversed{0, 1, 2};
+  auto layout = args<Layout>();
+  layout.type = Layout::Type::tiled;
+  layout.tiled = {{sizeof(TiledLayout), nullptr}, reversed.data(), 3, nullptr, nullptr, 0};
+  auto a = args<FromHostArgs>();
+  a.client = c.client, a.data = values.data(), a.type = ElementType::f32, a.dims = dims.data(), a.num_dims = dims.size();
+  a.semantics = HostSemantics::only_during_call, a.device = c.devices[0], a.device_layout = &layout;
+  CALL(Client_BufferFromHostBuffer, a);
+  destroy(t.Event_Destroy, a.done_with_host);
+  Buffer *x = c.put(values, dims), *y = a.buffer;
+  std::vector<std::vector<Buffer*>> out;
+  const Outcome done = run(e, {{x, y}}, 4, out);
+  REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+  const std::vector<float> columns{0, 3, 1, 4, 2, 5}, doubled{0, 2, 4, 6, 8, 10};
+  const std::vector<std::vector<std::int64_t>> orders{{0, 1, 2}, {2, 0, 1}, {2, 1, 0}, {2, 1, 0}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const TiledLayout own = value_of(t.Buffer_GetMemoryLayout, out[0][i]).tiled;
+    CHECK(std::vector<std::int64_t>(own.minor_to_major, own.minor_to_major + own.minor_to_major_size) == orders[i]);
+    CHECK(get(out[0][i]) == (i < 3 ? columns : doubled));
+    destroy(t.Buffer_Destroy, out[0][i]);
+  }
+  destroy(t.Buffer_Destroy, x), destroy(t.Buffer_Destroy, y);
+  destroy(t.LoadedExecutable_Destroy, e);
+}
+
+TEST_CASE("pjrt: tiles of a layout are kept with it, and leave memory as it is") {
+  const TestClient c;
+  const Api& t = plugin();
+  const std::vector<float> values{0, 1, 2, 3, 4, 5};
+  const std::vector<std::int64_t> dims{2, 3}, columns{0, 1}, tile_dims{8, 128, 2}, wrong_tile{8, 0, 2};
+  const std::vector<std::size_t> tile_dim_sizes{2, 1};
+  auto layout = args<Layout>();
+  layout.type = Layout::Type::tiled;
+  layout.tiled = {{sizeof(TiledLayout), nullptr}, columns.data(), 2, tile_dims.data(), tile_dim_sizes.data(), 2};
+  auto a = args<FromHostArgs>();
+  a.client = c.client, a.data = values.data(), a.type = ElementType::f32, a.dims = dims.data(), a.num_dims = dims.size();
+  a.semantics = HostSemantics::only_during_call, a.device = c.devices[0], a.device_layout = &layout;
+  CALL(Client_BufferFromHostBuffer, a);
+  destroy(t.Event_Destroy, a.done_with_host);
+  Buffer* x = a.buffer;
+  CHECK(get(x) == values);
+  const TiledLayout own = value_of(t.Buffer_GetMemoryLayout, x).tiled;
+  CHECK(std::vector<std::int64_t>(own.minor_to_major, own.minor_to_major + own.minor_to_major_size) == columns);
+  REQUIRE(own.num_tiles == 2);
+  CHECK(std::vector<std::size_t>(own.tile_dim_sizes, own.tile_dim_sizes + 2) == tile_dim_sizes);
+  CHECK(std::vector<std::int64_t>(own.tile_dims, own.tile_dims + 3) == tile_dims);
+
+  const auto program = [](const std::string& in) {
+    return "func.func @main(%x: tensor<2x3xf32> {mhlo.layout_mode = \"" + in +
+           "\"}) -> (tensor<2x3xf32> {mhlo.layout_mode = \"{1,0:T(4)}\"}) {\n  %0 = stablehlo.add %x, %x : tensor<2x3xf32>\n  return %0 : "
+           "tensor<2x3xf32>\n}";
+  };
+  LoadedExecutable* e = c.compile(program("{0,1:T(8,128)(2)}"));
+  std::vector<std::vector<Buffer*>> out;
+  Outcome done = run(e, {{x}}, 1, out);
+  REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+  CHECK(get(out[0][0]) == std::vector<float>{0, 2, 4, 6, 8, 10});
+  const TiledLayout made = value_of(t.Buffer_GetMemoryLayout, out[0][0]).tiled;
+  REQUIRE(made.num_tiles == 1);
+  CHECK((made.minor_to_major[0] == 1 && made.tile_dims[0] == 4));
+  done = run(e, {{out[0][0]}}, 1, out);
+  CHECK_MESSAGE(done.message.find("lies in memory in the order {1,0:T(4)}, it was compiled for {0,1:T(8,128)(2)}") != std::string::npos,
+                done.message);
+  destroy(t.LoadedExecutable_Destroy, e);
+
+  layout.tiled.tile_dims = wrong_tile.data();
+  FAILS(Client_BufferFromHostBuffer, a, Code::not_supported, "the tile (8,0)");
+  LoadedExecutable* none = nullptr;
+  for (const auto& [in, problem] : {std::pair("{1,0:T(8,*)}", "the tile (8,*)"), std::pair("{1,0:T(8", "never closed")})
+    CHECK_MESSAGE(c.try_compile(program(in), &none).message.find(problem) != std::string::npos, in);
+  destroy(t.Buffer_Destroy, x);
 }
 
 TEST_CASE("pjrt: an executable is kept as bytes and loaded again") {
