@@ -88,6 +88,9 @@ class KernelEmitter {
   Value* load(NodeId id, const Copy& copy);
   Value* affine_value(NodeId n, const Copy& copy);  ///< i64, or a vector of index_type(); so are the values of all index nodes
   Value* lane_index(NodeId n, const Copy& copy);    ///< of an atom: a vector of index_type(), or i64
+  Value* shared_part(NodeId n, const Copy& copy);   ///< the part of a position that is the same in all lanes, as i64
+  Value* lane_part(NodeId n, const Copy& copy);     ///< the rest, as a vector of index_type()
+  Value* scaled(Value* v, std::int64_t c);
   Value* full(Value* v) { return builder_.splat(v, lanes_); }
   bool varies(std::uint64_t dims) const { return lanes_ > 1 && (dims >> vector_dim_ & 1); }
   int level_of(std::uint64_t dims, bool pinned) const;
@@ -127,6 +130,8 @@ class KernelEmitter {
   void record_at(NodeId id, int stride, int kept, std::int64_t& base, int& reach) const;
   /// A load whose lanes are a few elements apart, loaded together with the record's other elements; null if it must be a gather.
   Value* load_from_span(NodeId id, const Copy& copy);
+  /// Lanes that read elements of a short row by computed indices, from registers that hold the row; null for other loads.
+  Value* look_up(NodeId id, const Copy& copy);  // emit_lookup.cpp
   /// The open loops whose copies together cover all elements between the store's lanes, the fastest first; empty if there are none.
   std::vector<std::size_t> joined_frames(const Store& s, int& sign) const;
   /// All copies of these loops, the first loop fastest, for a copy of the other loops.

@@ -277,6 +277,8 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
                                   static_cast<std::uint64_t>(l));
   } else if (Value* lane_of_span = guard ? nullptr : load_from_span(id, copy)) {
     return lane_of_span;
+  } else if (Value* looked_up = a.indices ? look_up(id, copy) : nullptr) {
+    return guard ? ir_.CreateSelect(guard, looked_up, llvm::Constant::getNullValue(looked_up->getType())) : looked_up;
   } else if (Value* element_of_record = guard ? nullptr : load_record(id, a, copy)) {
     return element_of_record;
   } else {

@@ -198,36 +198,48 @@ Value* KernelEmitter::lane_index(NodeId n, const Copy& copy) {
   return ir_.CreateSExtOrTrunc(v, llvm::FixedVectorType::get(index_type(), static_cast<unsigned>(lanes_)));
 }
 
-Value* KernelEmitter::affine_value(NodeId n, const Copy& copy) {
-  const Node& node = k_.dag[n];
+Value* KernelEmitter::scaled(Value* v, std::int64_t c) {
+  return c == 1 ? v : ir_.CreateMul(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(c)));
+}
+
+Value* KernelEmitter::shared_part(NodeId n, const Copy& copy) {
   const Affine& a = k_.dag.affine(n);
-  Value* scalar = i64(a.constant);
-  Value* lanes = nullptr;
-  const bool vector = varies(node.dims);
-  const auto scaled = [&](Value* v, std::int64_t c) {
-    return c == 1 ? v : ir_.CreateMul(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(c)));
-  };
-  const auto add_lanes = [&](Value* v) { lanes = lanes ? ir_.CreateAdd(lanes, v) : v; };
+  Value* sum = i64(a.constant);
   for (const AffineTerm& t : a.terms) {
     if (t.atom < 0) {
-      Value* v = lane_index(~t.atom, copy);
-      if (VectorBuilder::lanes_of(v) > 1)
-        add_lanes(scaled(v, t.coef));
-      else
-        scalar = ir_.CreateAdd(scalar, scaled(v, t.coef));
+      if (!varies(k_.dag[~t.atom].dims)) sum = ir_.CreateAdd(sum, scaled(lane_index(~t.atom, copy), t.coef));
       continue;
     }
     for (std::size_t i = 0; i < frames_.size(); ++i) {
       const Frame& f = frames_[i];
       if (f.dim != t.atom) continue;
       Value* at = f.unroll > 1 && copy[i] > 0 ? ir_.CreateAdd(f.iteration, i64(copy[i] * f.step)) : f.iteration;
-      scalar = ir_.CreateAdd(scalar, scaled(at, t.coef));
-      if (vector && t.atom == vector_dim_) add_lanes(scaled(lane_numbers(), t.coef));
+      sum = ir_.CreateAdd(sum, scaled(at, t.coef));
     }
   }
-  if (!vector) return scalar;
-  Value* base = builder_.splat(ir_.CreateSExtOrTrunc(scalar, index_type()), lanes_);
-  return lanes ? ir_.CreateAdd(base, lanes) : base;
+  return sum;
+}
+
+Value* KernelEmitter::affine_value(NodeId n, const Copy& copy) {
+  Value* scalar = shared_part(n, copy);
+  if (!varies(k_.dag[n].dims)) return scalar;
+  Value* lanes = builder_.splat(ir_.CreateSExtOrTrunc(scalar, index_type()), lanes_);
+  return ir_.CreateAdd(lanes, lane_part(n, copy));
+}
+
+Value* KernelEmitter::lane_part(NodeId n, const Copy& copy) {
+  Value* sum = llvm::Constant::getNullValue(llvm::FixedVectorType::get(index_type(), static_cast<unsigned>(lanes_)));
+  for (const AffineTerm& t : k_.dag.affine(n).terms) {
+    if (t.atom == vector_dim_) {
+      sum = ir_.CreateAdd(sum, scaled(lane_numbers(), t.coef));
+    } else if (t.atom < 0 && varies(k_.dag[~t.atom].dims)) {
+      // A value that could differ between the lanes but is a constant has one lane.
+      Value* v = lane_index(~t.atom, copy);
+      if (VectorBuilder::lanes_of(v) == 1) v = builder_.splat(ir_.CreateSExtOrTrunc(v, index_type()), lanes_);
+      sum = ir_.CreateAdd(sum, scaled(v, t.coef));
+    }
+  }
+  return sum;
 }
 
 }  // namespace weft::detail

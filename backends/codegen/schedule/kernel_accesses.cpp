@@ -132,6 +132,26 @@ std::optional<GatheredRow> gathered_row(const Kernel& k, NodeId position, int ve
   return row;
 }
 
+std::optional<GatheredRow> whole_row(const Kernel& k, NodeId load, int vector) {
+  const Node& n = k.dag[load];
+  const KernelArg& arg = k.args[static_cast<std::size_t>(n.integer)];
+  const Node& position = k.dag[n.operands[0]];
+  if (arg.written || arg.scratch || position.kind != NodeKind::index || position.low < 0 || position.high >= arg.elements) return {};
+  GatheredRow row;
+  std::int64_t high = 0;
+  bool differs = false;
+  for (const AffineTerm& t : k.dag.affine(n.operands[0]).terms) {
+    if (t.atom == vector) return {};
+    if (t.atom >= 0 || !(k.dag[~t.atom].dims >> vector & 1)) continue;
+    const Node& index = k.dag[~t.atom];
+    differs = true;
+    row.first += t.coef * (t.coef > 0 ? index.low : index.high), high += t.coef * (t.coef > 0 ? index.high : index.low);
+  }
+  row.elements = high - row.first + 1;
+  if (!differs) return {};
+  return row;
+}
+
 std::int64_t bytes_of_lane(const Kernel& k, const GatheredRow& row, int arg, int vector) {
   const std::int64_t lanes = k.dag.dims[static_cast<std::size_t>(vector)];
   return (row.elements * k.args[static_cast<std::size_t>(arg)].dtype.itemsize() + lanes - 1) / lanes;

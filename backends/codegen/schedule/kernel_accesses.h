@@ -41,6 +41,9 @@ struct GatheredRow {
   std::int64_t apart = 0;                ///< from one row to the next
 };
 std::optional<GatheredRow> gathered_row(const Kernel& k, NodeId position, int vector, int rows);
+/// The same where nothing but the computed indices tells the lanes apart, no element of the row is outside of the argument wherever the
+/// loops are, and the kernel doesn't write it: the row may be read before its loop, whole.
+std::optional<GatheredRow> whole_row(const Kernel& k, NodeId load, int vector);
 /// How many bytes of the row each lane stands for, if all iterations of `vector` together read the whole row once.
 std::int64_t bytes_of_lane(const Kernel& k, const GatheredRow& row, int arg, int vector);
 

@@ -104,6 +104,13 @@ class Scheduler {
     return k_.dag.stride(position, t.reduce.back(), s) && s == 1;
   }
 
+  /// Whether registers hold the row whose elements the lanes read by computed indices.
+  bool is_looked_up(NodeId load, int vector) const {
+    if (load < 0) return false;
+    const std::optional<GatheredRow> row = whole_row(k_, load, vector);
+    return row && row->elements * k_.dag[load].dtype.itemsize() <= target_.looked_up_bytes();
+  }
+
   /// The cost of a nest if the given loop (its own or an outer one) is vectorised; -1: none.
   double cost(std::size_t nest, int vector) const {
     const Nest& t = k_.nests[nest];
@@ -128,10 +135,11 @@ class Scheduler {
       }
       return n;
     };
-    const auto access = [&](NodeId position, int arg, std::uint64_t dims, bool is_store) {
+    const auto access = [&](NodeId position, int arg, std::uint64_t dims, NodeId load) {
+      const bool is_store = load < 0;
       if (vector < 0 || !(dims >> vector & 1)) return 1.0;
       std::int64_t stride = 0;
-      if (!k_.dag.stride(position, vector, stride)) return lanes * 0.8;
+      if (!k_.dag.stride(position, vector, stride)) return is_looked_up(load, vector) ? 1.0 : lanes * 0.8;
       if (stride == 1 || stride == 0) return 1.0;
       if (stride == -1) return 1.5;
       if (const std::int64_t n = record_of(k_, t, position, vector, stride); n > 0 && (!is_store || n == stride))
@@ -151,7 +159,7 @@ class Scheduler {
       const Node& n = k_.dag[id];
       double c = node_cost(n);
       if (n.kind == NodeKind::load) {
-        c *= access(n.operands[0], static_cast<int>(n.integer), n.dims, false);
+        c *= access(n.operands[0], static_cast<int>(n.integer), n.dims, id);
         const KernelArg& arg = k_.args[static_cast<std::size_t>(n.integer)];
         if (arg.scratch) c = node_cost(n);
       }
@@ -159,7 +167,7 @@ class Scheduler {
     }
     for (const Store& s : t.stores)
       total += 2 * trips(k_.dag[s.position].dims) *
-               (k_.args[static_cast<std::size_t>(s.arg)].scratch ? 1 : access(s.position, s.arg, k_.dag[s.position].dims, true));
+               (k_.args[static_cast<std::size_t>(s.arg)].scratch ? 1 : access(s.position, s.arg, k_.dag[s.position].dims, -1));
     double inner = 1, outer = 1;
     for (int d : k_.outer) outer *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
     for (int d : t.parallel) outer *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));

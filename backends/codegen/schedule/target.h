@@ -38,6 +38,8 @@ struct Target {
   std::int64_t accumulators = 64 * 1024;     ///< sums in memory, where reducing loops run outside
 
   // Registers and instructions.
+  /// Bytes of a row that is kept in registers for lanes to pick elements from; 0: there is no instruction that does.
+  std::int64_t looked_up_bytes() const { return vector_bytes >= 64 ? 4 * vector_bytes : 0; }
   std::int64_t vector_registers() const { return vector_bytes >= 64 ? 32 : 16; }
   int rows_reduced = 8;                    ///< rows that a reduction by rows takes at a time
   int column_vectors = 8;                  ///< vectors of sums that registers hold
