@@ -375,6 +375,46 @@ TEST_CASE("pjrt: a program for four devices") {
   }
 }
 
+TEST_CASE("pjrt: values of one group are divided alike") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* e = c.compile(R"(module @jit_alike attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["i"=2, "j"=2]>
+  func.func public @main(%x: tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}, {}]>},
+                         %y: tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"j"}]>}) -> (tensor<4x2xf32>, tensor<4x2xf32>, tensor<4x2xf32>) {
+    %n = stablehlo.iota dim = 0 : tensor<4x2xf32>
+    sdy.sharding_group %x group_id = 7 : tensor<4x2xf32>
+    sdy.sharding_group %n group_id = 7 : tensor<4x2xf32>
+    %0 = stablehlo.add %x, %y : tensor<4x2xf32>
+    %1 = stablehlo.abs %x : tensor<4x2xf32>
+    %2 = stablehlo.abs %y : tensor<4x2xf32>
+    sdy.sharding_group %1 group_id = 8 : tensor<4x2xf32>
+    sdy.sharding_group %2 group_id = 8 : tensor<4x2xf32>
+    return %n, %1, %2 : tensor<4x2xf32>, tensor<4x2xf32>, tensor<4x2xf32>
+  }
+})",
+                                  partitions({0, 1, 2, 3}));
+  std::vector<std::vector<Buffer*>> in, out;
+  for (std::size_t p = 0; p < 4; ++p) {
+    const float row = p < 2 ? 0 : 4, column = p % 2 == 0 ? 0 : 1;
+    in.push_back({c.put({row, row + 1, row + 2, row + 3}, {2, 2}, p), c.put({column, column + 2, column + 4, column + 6}, {4, 1}, p)});
+  }
+  const Outcome done = run(e, in, 3, out);
+  REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+  for (std::size_t p = 0; p < 4; ++p) {
+    const float row = p < 2 ? 0 : 2, at = 2 * row + (p % 2 == 0 ? 0 : 1);
+    CHECK(get(out[p][0]) == std::vector<float>{row, row, row + 1, row + 1});
+    for (std::size_t i = 1; i < 3; ++i) {
+      CHECK(list_of(t.Buffer_Dimensions, out[p][i]) == std::vector<std::int64_t>{2, 1});
+      CHECK(get(out[p][i]) == std::vector<float>{at, at + 2});
+    }
+  }
+  for (auto* lists : {&in, &out})
+    for (auto& list : *lists)
+      for (Buffer* b : list) destroy(t.Buffer_Destroy, b);
+  destroy(t.LoadedExecutable_Destroy, e);
+}
+
 TEST_CASE("pjrt: what is shown of a program for several devices can be read, whatever its name is") {
   const TestClient c;
   const Api& t = plugin();

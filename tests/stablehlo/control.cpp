@@ -165,11 +165,26 @@ TEST_CASE("stablehlo: where and in which order values are computed is passed ove
       %c = stablehlo.custom_call @Sharding(%b) {mhlo.sharding = "{devices=[2]0,1}", backend_config = ""} : (tensor<2xi32>) -> tensor<2xi32>
       sdy.sharding_group %a group_id = 0 : tensor<2xi32>
       sdy.sharding_group %c group_id = 0 : tensor<2xi32>
+      %z = stablehlo.constant dense<0> : tensor<i32>
+      %end = stablehlo.constant dense<2> : tensor<i32>
+      %w:2 = stablehlo.while(%i = %z, %s = %c) : tensor<i32>, tensor<2xi32>
+      cond {
+        %p = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        sdy.sharding_group %s group_id = 1 : tensor<2xi32>
+        sdy.sharding_group %a group_id = 1 : tensor<2xi32>
+        %sum = stablehlo.add %s, %a : tensor<2xi32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %more = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %more, %sum : tensor<i32>, tensor<2xi32>
+      }
+      check.expect_eq_const %w#1, dense<[3, 6]> : tensor<2xi32>
       stablehlo.custom_call @control_dep(%a, %c) {has_side_effect = true} : (tensor<2xi32>, tensor<2xi32>) -> ()
       check.expect_eq %c, %a : tensor<2xi32>
       return
     })",
-         1);
+         2);
 }
 
 TEST_CASE("stablehlo: JAX's calls of LAPACK") {

@@ -23,9 +23,6 @@ const Import sharding_import("custom_call.Sharding", import_as_it_is),
     to_shard_import("custom_call.annotate_device_placement", import_as_it_is),
     layout_import("custom_call.LayoutConstraint", import_as_it_is);
 
-// Values that are to be divided alike: weft's own rules choose how a value within the program is divided.
-const Import sharding_group_import("sdy.sharding_group", [](OpCall&) -> Values { return {}; });
-
 // JAX's mark of a value as used, which keeps XLA from removing it before a device reads it: no effect here.
 const Import sink_import("custom_call.dce_sink", [](OpCall&) -> Values { return {}; });
 // JAX's order of two values that don't depend on each other (jax.experimental.control_deps): the program's schedule is weft's own.

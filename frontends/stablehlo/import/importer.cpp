@@ -330,8 +330,27 @@ void Importer::add_check(StablehloCheck check, const Array& actual, const Array&
   checks_->compared.push_back(expected);
 }
 
+std::optional<ValueId> Importer::marked(std::int64_t mark, ValueId value) {
+  const auto [place, is_new] = block_->marked.emplace(mark, value);
+  return is_new ? std::nullopt : std::optional(place->second);
+}
+
+void Importer::replace(ValueId v, Array x) {
+  block_->replaced.emplace_back(v, values_.at(v));
+  values_.at(v).array = std::move(x);
+}
+
 Values Importer::run_block(const Block& block, Values arguments) {
   check_nesting("regions inside regions");
+  BlockScope scope;
+  const Restore restore{block_, std::exchange(block_, &scope)};
+  Values results = run_operations(block, std::move(arguments));
+  // A value of the blocks around is what it was, outside of this one.
+  for (auto r = scope.replaced.rbegin(); r != scope.replaced.rend(); ++r) values_.at(r->first) = std::move(r->second);
+  return results;
+}
+
+Values Importer::run_operations(const Block& block, Values arguments) {
   for (std::size_t i = 0; i < block.arguments.size(); ++i) {
     values_.at(block.arguments[i]) = arguments.at(i);
     values_.at(block.arguments[i]).narrow = block.types.at(i).narrow;

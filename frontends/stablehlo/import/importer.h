@@ -147,6 +147,12 @@ class Importer {
   Arrays call(const std::string& name, std::span<const Array> arguments, const std::optional<CompositeParams>& composite, Place from,
               SourceLoc loc);
 
+  /// The other value of the block that has that mark, where it was noted before; notes this one otherwise.
+  std::optional<ValueId> marked(std::int64_t mark, ValueId value);
+  const Value& value(ValueId v) const { return values_.at(v); }
+  /// Another array in place of a value, for the operations of the block that follow.
+  void replace(ValueId v, Array x);
+
   void add_check(StablehloCheck check, const Array& actual, const Array& expected, Place place);
   [[noreturn]] void fail(Place place, const std::string& problem) const;
 
@@ -160,12 +166,18 @@ class Importer {
     std::vector<StablehloCheck> list;
     Arrays compared;
   };
+  struct BlockScope {
+    std::map<std::int64_t, ValueId> marked;
+    std::vector<std::pair<ValueId, Value>> replaced;  ///< what they were, in order
+  };
+  template <class T>
   struct Restore {
-    const ManualScope*& place;
-    const ManualScope* before;
+    T& place;
+    T before;
     ~Restore() { place = before; }
   };
   SourceLoc line_of(const Place& place) const;
+  Values run_operations(const Block& block, Values arguments);
   Values run(const Operation& op);
   Values run_checked(const Operation& op, ImportFunction import);
   void check_type(const Operation& op, const Value& value, const Type& type, std::size_t which) const;
@@ -175,7 +187,8 @@ class Importer {
   const SourceLoc loc_;
   std::map<std::string, StablehloProgram, std::less<>> programs_;  // by name and, within programs of one device, by their mesh
   std::vector<std::string> in_progress_;
-  Values values_;             // of the function that is being imported, by number
+  Values values_;  // of the function that is being imported, by number
+  BlockScope* block_ = nullptr;
   Checks* checks_ = nullptr;  // null inside regions, from which nothing can be taken out
   const PartialWindows partial_windows_;
   const ManualScope* manual_ = nullptr;

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "weft/core/ops/collective/sharding_constraint.h"
+#include "weft/core/ops/control/custom_partitioning.h"
+#include "weft/core/trace/trace.h"
 #include "weft/frontends/stablehlo/import/manual.h"
 
 namespace weft::detail::mlir {
@@ -104,6 +106,48 @@ Values import_constraint(OpCall& c) {
   return {bind_sharding_constraint(c.in(0), {s.mesh.axes, spec}, c.loc)};
 }
 const Import constraint_import("sdy.sharding_constraint", import_constraint);
+
+/// How the partitioner divides two arrays of one shape alike: the second as the first, further where the second is and the first isn't.
+class Alike final : public CallPartitioner {
+ public:
+  CallSpecs choose(const MeshAxes& mesh, std::span<const Aval> args, const std::vector<PartitionSpec>& now, std::span<const Aval>,
+                   SourceLoc) const override {
+    std::vector<std::vector<std::string>> dims;
+    for (int d = 0; d < args[0].ndim(); ++d) dims.push_back(now[0].axes_of(d));
+    for (int d = 0; d < args[0].ndim(); ++d) {
+      const std::vector<std::string> others = now[1].axes_of(d);
+      const auto is_free = [&](const std::string& axis) {
+        return std::none_of(dims.begin(), dims.end(), [&](const auto& own) { return std::count(own.begin(), own.end(), axis) > 0; });
+      };
+      if (dims[static_cast<std::size_t>(d)].empty() && std::all_of(others.begin(), others.end(), is_free))
+        dims[static_cast<std::size_t>(d)] = others;
+    }
+    const PartitionSpec both = even_spec(mesh, PartitionSpec::of(std::move(dims)), args[0].shape);
+    return {{both, both}, {both, both}};
+  }
+  std::vector<Array> run(const MeshAxes&, const CallSpecs&, std::span<const Array> blocks, SourceLoc) const override {
+    return {blocks.begin(), blocks.end()};
+  }
+  bool equals(const CallPartitioner& other) const override { return dynamic_cast<const Alike*>(&other); }
+};
+
+/// Values with the same number are to be divided alike, in what follows the second.
+Values import_group(OpCall& c) {
+  const std::vector<NamedMesh>& meshes = c.importer().module().meshes;
+  const auto has_devices = [&](const NamedMesh& m) { return mesh_of(m.mesh, m.name, c.importer()).axes.num_devices() > 1; };
+  if (c.importer().manual() || std::none_of(meshes.begin(), meshes.end(), has_devices)) return {};
+  const std::optional<ValueId> first = c.importer().marked(c.integer("group_id"), c.op.operands[0]);
+  if (!first || *first == c.op.operands[0]) return {};
+  const Arrays both{c.importer().value(*first).array, c.in(0)};
+  if (both[0].is_empty_handle() || both[0].shape() != both[1].shape()) return {};
+  const Jaxpr same = trace_jaxpr({"shard_alike", {both[0].aval(), both[1].aval()}, {}},
+                                 [](std::span<const Array> in) -> Arrays { return {in.begin(), in.end()}; });
+  const Arrays divided = bind_custom_partitioning("shard_alike", same, {"shard_alike", make_ref<Alike>()}, both, c.loc);
+  c.importer().replace(*first, divided[0]);
+  c.importer().replace(c.op.operands[0], divided[1]);
+  return {};
+}
+const Import group_import("sdy.sharding_group", import_group);
 
 Values import_manual(OpCall& c) {
   const Attribute &ins = c.need("in_shardings"), &outs = c.need("out_shardings"), &axes = c.need("manual_axes");
