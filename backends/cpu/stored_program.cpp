@@ -126,8 +126,8 @@ class KeyWriter {
   }
 
  private:
-  // Weak types have no bearing on code.
-  void add(const Aval& a) { to_.put(a.dtype), to_.put(a.shape); }
+  // Weak types have no bearing on code, but on which literals of the parts of the program are one once it is simplified.
+  void add(const Aval& a) { to_.put(a.dtype), to_.put(a.weak), to_.put(a.shape); }
   void add(const std::vector<Atom>& atoms) {
     to_.put(atoms.size());
     for (const Atom a : atoms) to_.put(a.is_literal()), to_.put(a.is_literal() ? a.literal() : a.var());

@@ -138,8 +138,18 @@ struct Case {
   std::vector<bool> donated = {};
 };
 
+/// In a loop, a loop with a count of its own, of weak numbers and others.
+Arrays counted(const Arrays& x) {
+  const auto twice = [&](const Array& v) {
+    const auto step = [&](const std::pair<Array, Array>& c) { return std::pair{cumsum(c.first) * .1f + x[0], c.second + 1}; };
+    return while_loop([](const std::pair<Array, Array>& c) { return c.second < 2; }, step, std::pair{v, Array(0)}, {.max_steps = 4}).first;
+  };
+  return {fori_loop(0, 3, [&](const Array&, const Array& v) { return twice(v); }, x[0])};
+}
+
 std::vector<Case> cases() {
   const Array table = wave({16, 8}, 3), scale = full({8}, 1.5f);
+  const Jaxpr counted_in_text = parse(program(counted, {wave({5})}).to_string());  // in which no type is weak
   return {
       {"kernels, constants, literals as results",
        [=](const Arrays& x) { return Arrays{nn::softmax(x[0] * table + scale, -1), sum(x[0], 0), array(2.5f), table, x[0], x[0]}; },
@@ -180,6 +190,8 @@ std::vector<Case> cases() {
          return r;
        },
        {wave({5})}},
+      {"literals that differ by a weak type", counted, {wave({5})}},
+      {"literals of one type", [=](const Arrays& x) { return counted_in_text(x[0]); }, {wave({5})}},
   };
 }
 
