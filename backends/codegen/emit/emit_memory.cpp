@@ -251,9 +251,11 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   Value* v = nullptr;
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
   if (a.pointer && a.stride == 1) {
-    v = in_parts(kept) ? load_parts(type, a.pointer, kept, align)
-        : mask         ? static_cast<Value*>(ir_.CreateMaskedLoad(type, a.pointer, align, mask, zero))
-                       : ir_.CreateAlignedLoad(type, a.pointer, align);
+    // What the kernel does not write was not stored under a mask just before.
+    const bool parts = in_parts(kept) && (!features_.masked_memory || k_.args[static_cast<std::size_t>(arg)].written);
+    v = parts  ? load_parts(type, a.pointer, kept, align)
+        : mask ? static_cast<Value*>(ir_.CreateMaskedLoad(type, a.pointer, align, mask, zero))
+               : ir_.CreateAlignedLoad(type, a.pointer, align);
   } else if (a.pointer && a.stride == -1) {
     Value* first = ir_.CreateGEP(element, a.pointer, i64(1 - lanes_));
     if (guard && mask) first = where_any(mask, first, arg);

@@ -20,7 +20,7 @@ constexpr std::int64_t kMaxWithoutBatch = 4;  // larger arrays without a batch a
 constexpr std::int64_t kMaxChoices = 16;      // of an element of an array in registers, by a computed index
 constexpr std::int64_t kGuessedTrips = 64;
 constexpr std::size_t kMaxEquations = 200;  // of a program that becomes one kernel
-constexpr std::int64_t kMinPoints = 256, kMaxRow = 8;
+constexpr std::int64_t kMinPoints = 256, kMaxRow = 8, kMaxReducedRow = 16;
 
 std::int64_t product(const Shape& s, int from) {
   std::int64_t n = 1;
@@ -171,11 +171,14 @@ class Former : public LanePoint {
     for (const Eqn& e : j_.eqns) {
       const Kind k = e.op->kind;
       if (k == Kind::control || k == Kind::effect || e.op->has_effects) throw NotLanes();
-      folds |= k == Kind::reduce || k == Kind::cumulative || k == Kind::dot || k == Kind::library;
-      for (Var v : e.outputs) {
-        const Shape& s = j_.avals[v].shape;
-        if (!s.empty() && s.back() > kMaxRow && s.back() != leading) throw NotLanes();
-      }
+      const auto check_row = [&](const Shape& s, std::int64_t most) {
+        if (!s.empty() && s.back() > most && s.back() != leading) throw NotLanes();
+      };
+      for (Var v : e.outputs) check_row(j_.avals[v].shape, kMaxRow);
+      if (k != Kind::reduce && k != Kind::cumulative && k != Kind::dot && k != Kind::library) continue;
+      folds = true;
+      // Of longer rows that are reduced, a kernel of its own reads whole vectors.
+      for (Atom a : e.inputs) check_row(j_.aval(a).shape, kMaxReducedRow);
     }
     if (!folds) throw NotLanes();
     return Shape{leading};

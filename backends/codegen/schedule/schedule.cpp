@@ -268,6 +268,12 @@ class Scheduler {
                  reads_squares(t, n.operands[0], schedule_.vector_dim);
         })) {
       s.reduce.back().unroll = schedule_.lanes;
+      // What was transposed serves several points of a loop on which it doesn't depend.
+      for (LoopPlan* l : loops)
+        if (!l->vector && !runs_singly(l->dim) && shared_loads(i, l->dim) > 0) {
+          take(*l, size(l->dim), size(l->dim) <= 6 ? 6 : 4);
+          break;
+        }
       return true;
     }
     for (LoopPlan* l : loops)
