@@ -63,6 +63,23 @@ TEST_CASE("stablehlo: complex numbers are compared by real, then imaginary parts
                  2);
 }
 
+TEST_CASE("stablehlo: bools and complex numbers between bounds") {
+  passes_in_main(R"(
+    %lo = stablehlo.constant dense<(0.5, 0.0)> : tensor<complex<f32>>
+    %hi = stablehlo.constant dense<(2.0, 2.0)> : tensor<complex<f32>>
+    %z = stablehlo.constant dense<[(1.0, 1.0), (2.0, 3.0), (0.5, -1.0), (3.0, 0.0)]> : tensor<4xcomplex<f32>>
+    %0 = stablehlo.clamp %lo, %z, %hi : (tensor<complex<f32>>, tensor<4xcomplex<f32>>, tensor<complex<f32>>) -> tensor<4xcomplex<f32>>
+    check.expect_eq_const %0, dense<[(1.0, 1.0), (2.0, 2.0), (0.5, 0.0), (2.0, 2.0)]> : tensor<4xcomplex<f32>>
+    %a = stablehlo.constant dense<[false, false, true, true]> : tensor<4xi1>
+    %b = stablehlo.constant dense<[false, true, false, true]> : tensor<4xi1>
+    %true = stablehlo.constant dense<true> : tensor<i1>
+    %1 = stablehlo.clamp %a, %b, %true : (tensor<4xi1>, tensor<4xi1>, tensor<i1>) -> tensor<4xi1>
+    check.expect_eq_const %1, dense<[false, true, true, true]> : tensor<4xi1>
+    %2 = stablehlo.clamp %a, %b, %a : tensor<4xi1>
+    check.expect_eq_const %2, dense<[false, false, true, true]> : tensor<4xi1>)",
+                 3);
+}
+
 TEST_CASE("stablehlo: bits as other types, smaller, larger, complex and bools") {
   passes_in_main(R"(
     %a = stablehlo.constant dense<[0x3F800000, 0xC0000000]> : tensor<2xf32>

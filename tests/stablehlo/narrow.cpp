@@ -168,8 +168,13 @@ TEST_CASE("stablehlo: numbers of small formats in a text are rounded as they are
     check.expect_eq_const %1, dense<true> : tensor<2xi1>
     %z = stablehlo.constant dense<[1.25, -100.0, 0.24]> : tensor<3xf4E2M1FN>
     %2 = stablehlo.convert %z : (tensor<3xf4E2M1FN>) -> tensor<3xf32>
-    check.expect_eq_const %2, dense<[1.0, -6.0, 0.0]> : tensor<3xf32>)",
-                 3);
+    check.expect_eq_const %2, dense<[1.0, -6.0, 0.0]> : tensor<3xf32>
+    %nan = stablehlo.constant dense<[0x7FC00000, 0xFFC00000, 0x7F800000]> : tensor<3xf32>
+    %3 = stablehlo.convert %nan : (tensor<3xf32>) -> tensor<3xf4E2M1FN>
+    %4 = stablehlo.convert %3 : (tensor<3xf4E2M1FN>) -> tensor<3xf32>
+    %5 = stablehlo.bitcast_convert %4 : (tensor<3xf32>) -> tensor<3xui32>
+    check.expect_eq_const %5, dense<[0x80000000, 0x80000000, 0x40C00000]> : tensor<3xui32>)",
+                 4);
   CHECK_THROWS_WITH_AS(parse_stablehlo("func.func @main() {\n  %x = stablehlo.constant dense<0x1F> : tensor<f4E2M1FN>\n  return\n}"),
                        doctest::Contains("0x1F has more bits than f4E2M1FN"), Error);
 }

@@ -83,7 +83,6 @@ constexpr Simple kSimple[] = {
     {"stablehlo.add", "add", "or"},
     {"stablehlo.and", "and", nullptr},
     {"stablehlo.ceil", "ceil", nullptr},
-    {"stablehlo.clamp", "clamp", nullptr, Elements::moved},
     {"stablehlo.complex", "complex", nullptr},
     {"stablehlo.cosine", "cos", nullptr},
     {"stablehlo.count_leading_zeros", "clz", nullptr},
@@ -136,6 +135,19 @@ const bool simple_imported = [] {
 const Import compare_import("stablehlo.compare", [](OpCall& c) -> Values {
   return {compare_arrays(c.word("comparison_direction", 0, ""), c.word("compare_type", 1, "") == "TOTALORDER", c.in(0), c.in(1), c.loc)};
 });
+
+const Import clamp_import(
+    "stablehlo.clamp",
+    [](OpCall& c) -> Values {
+      const Array &least = c.in(0), &x = c.in(1), &most = c.in(2);
+      if (!x.dtype().is_bool() && !x.dtype().is_complex()) return {bind_named("clamp", {least, x, most}, c.loc)};
+      // Bools have an order, and complex numbers that of their parts.
+      const auto bound = [&](const Array& b) { return b.ndim() == 0 ? fill_shape(b, x.shape(), c.loc) : b; };
+      const bool bools = x.dtype().is_bool();
+      const Array above = bind_named(bools ? "or" : "max", {bound(least), x}, c.loc);
+      return {bind_named(bools ? "and" : "min", {above, bound(most)}, c.loc)};
+    },
+    Elements::moved);
 
 const Import select_import(
     "stablehlo.select", [](OpCall& c) -> Values { return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)}; }, Elements::moved);

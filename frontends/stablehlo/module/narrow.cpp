@@ -38,6 +38,9 @@ constexpr std::array kFormats{
     NarrowFormat{"f8E8M0FNU", "float8_e8m0fnu", float32, Values::powers, 8, 0, 127, 0xff, 0xff, 0x1p127f},
 };
 
+/// What NaN becomes: a format without one has negative zero in its place.
+float nan_of(const NarrowFormat& f) { return f.values == Values::finite ? -0.0F : std::numeric_limits<float>::quiet_NaN(); }
+
 Array number(double v, DType dtype) { return make_literal(Number(v), dtype); }
 Array bits_of(std::uint32_t v) { return make_literal(Number(v), uint32); }
 
@@ -116,7 +119,11 @@ void round_last_element(const NarrowFormat& f, std::string& bytes) {
   float x;
   char* const at = bytes.data() + bytes.size() - sizeof x;
   std::memcpy(&x, at, sizeof x);
-  if (std::isnan(x)) return;
+  if (std::isnan(x)) {
+    x = nan_of(f);
+    std::memcpy(at, &x, sizeof x);
+    return;
+  }
   if (f.values == Values::powers) {
     const double least = std::ldexp(1.0, -f.bias), v = std::max(static_cast<double>(x), x > 0 ? least : 0.0);
     const double below = v > 0 && std::isfinite(v) ? std::ldexp(1.0, std::ilogb(v)) : 0;
@@ -155,7 +162,7 @@ Array rounded_to(const NarrowFormat& f, const Array& x) {
   out = where(out > number(static_cast<double>(f.largest), float32), number(above, float32), out);
   out = copysign(out, x);
   if (f.values == Values::no_negative_zero) out = where(out == number(0, float32), number(0, float32), out);
-  return where(x == x, out, x);
+  return where(x == x, out, number(static_cast<double>(nan_of(f)), float32));
 }
 
 Array from_bits(const NarrowFormat& f, const Array& bits) {
