@@ -252,7 +252,9 @@ class Scheduler {
     std::int64_t steps = 1;
     for (int d : t.reduce) steps *= size(d);
     if (folds == 0 || steps < 4 || nodes_[i].size() >= target_.few_nodes || is_running(t)) return false;
-    std::int64_t room = std::max<std::int64_t>(1, target_.vector_registers() / 2 / folds);
+    std::int64_t room = target_.vector_registers() / 2 / folds;
+    for (const LoopPlan& l : schedule_.outer) room /= l.unroll;
+    room = std::max<std::int64_t>(1, room);
     std::vector<LoopPlan*> loops;
     for (LoopPlan& l : s.parallel) loops.push_back(&l);
     if (with_outer)
@@ -335,14 +337,20 @@ class Scheduler {
     return true;
   }
 
-  /// The nest that multiplies each row of an intermediate value by a matrix, where it costs more than the other nests together: it then
-  /// runs several rows side by side, as a matmul of two stored matrices does. -1: there is none.
+  /// Whether a nest multiplies rows, one of each outer point, by a matrix: its vectors run along the matrix's columns.
+  bool multiplies_rows(std::size_t nest, int rows) const {
+    const std::vector<int>& columns = k_.nests[nest].parallel;
+    return nest_vector_[nest] >= 0 && std::find(columns.begin(), columns.end(), nest_vector_[nest]) != columns.end() &&
+           shared_loads(nest, nest_vector_[nest]) > 0 && shared_loads(nest, rows) > 0;
+  }
+  /// The costliest nest that multiplies rows by a matrix, where such nests cost more than the others together: all nests then run several
+  /// rows side by side, as a matmul of two stored matrices does. -1: there is none.
   int matmul_of_rows() const {
     if (schedule_.vector_dim >= 0 || schedule_.outer.empty() || k_.nests.size() == 1) return -1;
     const int rows = schedule_.outer.back().dim;
     if (runs_singly(rows) || size(rows) < 2 * target_.rows_together) return -1;
     int heavy = -1;
-    double most = 0, others = 0;
+    double most = 0, matmuls = 0, others = 0;
     std::size_t nodes = 0;
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
       const Nest& t = k_.nests[i];
@@ -351,35 +359,26 @@ class Scheduler {
       double steps = work(i);
       for (int d : t.parallel) steps *= static_cast<double>(size(d));
       for (int d : t.reduce) steps *= static_cast<double>(size(d));
-      if (steps > most)
-        others += most, most = steps, heavy = static_cast<int>(i);
-      else
-        others += steps;
+      const bool is_matmul = multiplies_rows(i, rows);
+      (is_matmul ? matmuls : others) += steps;
+      if (is_matmul && steps > most) most = steps, heavy = static_cast<int>(i);
     }
     std::int64_t scratch = 0;
     for (const KernelArg& a : k_.args)
       if (a.scratch) scratch += a.elements * a.dtype.itemsize();
-    if (heavy < 0) return -1;  // constants: nothing is computed
-    const auto h = static_cast<std::size_t>(heavy);
-    const bool lanes = nest_vector_[h] >= 0 &&
-                       std::find(k_.nests[h].parallel.begin(), k_.nests[h].parallel.end(), nest_vector_[h]) != k_.nests[h].parallel.end();
-    const bool apart = lanes && shared_loads(h, nest_vector_[h]) > 0 && shared_loads(h, rows) > 0;
-    const bool small = nodes <= target_.few_nodes && target_.rows_together * scratch <= target_.row_scratch;
-    return apart && small && most > 8 * others && !has_functions() ? heavy : -1;
-  }
-  bool has_functions() const {
-    return std::any_of(nodes_.begin(), nodes_.end(), [&](const std::vector<NodeId>& n) {
-      return std::any_of(n.begin(), n.end(), [&](NodeId id) { return k_.dag[id].kind == NodeKind::math; });
-    });
+    const bool small = nodes <= 2 * target_.few_nodes && target_.rows_together * scratch <= target_.row_scratch;
+    return small && matmuls > others ? heavy : -1;
   }
 
   void unroll() {
-    const int matmul = matmul_of_rows();
+    int matmul = matmul_of_rows();
+    if (matmul >= 0 && !tile(static_cast<std::size_t>(matmul), true)) matmul = -1;
     const bool single =
         std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); });
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
       if (go_by_rows(i)) continue;
-      if (tile(i, (single && i == 0) || static_cast<int>(i) == matmul)) {
+      if (static_cast<int>(i) == matmul) continue;
+      if (tile(i, single && i == 0)) {
         if (single && i == 0) return;
         continue;
       }
