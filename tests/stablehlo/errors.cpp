@@ -39,6 +39,8 @@ TEST_CASE("stablehlo: what is wrong in a text is told with line and column") {
       {main_of("%s = stablehlo.constant dense<0> : tensor<1xui64>\n"
                "%0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<1xui64>) -> (tensor<1xui64>, tensor<5xui32>)"),
        "stablehlo:3:10: stablehlo.rng_bit_generator: the state of PHILOX is two or three ui64"},
+      {"sdy.mesh @m = <[\"x\"=2]>\n" + main_of("\"sdy.sharding_group\"() <{group_id = 1 : i64}> : () -> ()"),
+       "stablehlo:3:1: sdy.sharding_group: there are 0 operands, operand 0 is missing"},
       {main_of("stablehlo.custom_call @my.kernel() : () -> ()"),
        "stablehlo:2:1: stablehlo.custom_call: the target @my.kernel is not known"},
       {main_of("\"stablehlo.sine_of\"() : () -> ()"), "stablehlo:2:1: the operation stablehlo.sine_of is not known"},

@@ -135,11 +135,12 @@ class Alike final : public CallPartitioner {
 Values import_group(OpCall& c) {
   const std::vector<NamedMesh>& meshes = c.importer().module().meshes;
   const auto has_devices = [&](const NamedMesh& m) { return mesh_of(m.mesh, m.name, c.importer()).axes.num_devices() > 1; };
+  const Array member = c.in(0);
   if (c.importer().manual() || std::none_of(meshes.begin(), meshes.end(), has_devices)) return {};
   const std::optional<ValueId> first = c.importer().marked(c.integer("group_id"), c.op.operands[0]);
   if (!first || *first == c.op.operands[0]) return {};
-  const Arrays both{c.importer().value(*first).array, c.in(0)};
-  if (both[0].is_empty_handle() || both[0].shape() != both[1].shape()) return {};
+  const Arrays both{c.importer().value(*first).array, member};
+  if (both[0].shape() != both[1].shape()) return {};
   const Jaxpr same = trace_jaxpr({"shard_alike", {both[0].aval(), both[1].aval()}, {}},
                                  [](std::span<const Array> in) -> Arrays { return {in.begin(), in.end()}; });
   const Arrays divided = bind_custom_partitioning("shard_alike", same, {"shard_alike", make_ref<Alike>()}, both, c.loc);
