@@ -201,8 +201,13 @@ std::optional<ShardedValues> partition_dynamic_update_slice(const PartitionConte
       const Array here = is_in(from, u.shape()[dim]);
       is_new = is_new ? logical_and(*is_new, here) : here;
     }
-    const Array moved = dynamic_slice(pad_with(u, scalar_like(u, 0), around, c.eqn.loc), shift, size);
-    u = where(*is_new, moved, dynamic_slice(x.block, starts, size));
+    // By the primitive, which moves a window inside: for the function a negative start counts from the end.
+    const auto read = [&](const Array& from, const std::vector<Array>& at) {
+      std::vector<Array> operands{from};
+      operands.insert(operands.end(), at.begin(), at.end());
+      return bind_all<DynamicSlice>({size}, operands, c.eqn.loc)[0];
+    };
+    u = where(*is_new, read(pad_with(u, scalar_like(u, 0), around, c.eqn.loc), shift), read(x.block, starts));
   }
   std::vector<Array> blocks{x.block, u};
   blocks.insert(blocks.end(), starts.begin(), starts.end());

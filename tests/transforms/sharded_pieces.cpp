@@ -114,6 +114,11 @@ TEST_CASE("gathers, slices and updates along indexed dimensions look up what eac
         const auto update_at = [=](Array v, Array k) { return dynamic_update_slice(v, ones({size, 6}) * 3 + v[9], {k, 0}); };
         check_pieces("dynamic_update_slice", update_at, false, t, array(start));
         if (n > 1) CHECK(jit(update_at)(t, array(start)).sharding() == t.sharding());
+        for (int column : {-9, -2, 3, 8}) {
+          CAPTURE(column);
+          const auto corner_at = [=](Array v, Array k, Array l) { return dynamic_update_slice(v, ones({size, 2}) * 3 + v[9][0], {k, l}); };
+          check_pieces("dynamic_update_slice of both", corner_at, false, t, array(start), array(column));
+        }
       }
   }
   // Over two axes, the table's and the indices'.
