@@ -154,9 +154,16 @@ class KeyWriter {
   std::map<const JaxprData*, std::size_t> known_;
 };
 
+/// What the numbers in a stored program's steps and buffers count.
+std::vector<std::size_t> counts(const Jaxpr& planned) {
+  const JaxprData& d = planned.data();
+  return {d.avals.size(), d.eqns.size(), d.literals.size(), d.consts.size(), d.outputs.size()};
+}
+
 void write(Writer& w, const KernelProgram& p) {
   check_nesting("programs inside programs", nesting_depth(p.jaxpr));
-  w.put(p.donated), w.put(p.buffers), w.put(p.steps), w.put(p.outputs), w.put(p.arena_bytes), w.put(p.controls.size());
+  w.put(p.donated), w.put(p.buffers), w.put(p.steps), w.put(p.outputs), w.put(p.arena_bytes), w.put(counts(p.jaxpr)),
+      w.put(p.controls.size());
   for (const ControlStep& c : p.controls) {
     w.put(c.eqn);
     for (const KernelProgram& part : c.programs) write(w, part);
@@ -165,13 +172,15 @@ void write(Writer& w, const KernelProgram& p) {
 KernelProgram read(Reader& r, const Jaxpr& simplified) {
   check_nesting("programs inside programs", nesting_depth(simplified));
   KernelProgram p;
-  r.get(p.donated), r.get(p.buffers), r.get(p.steps), r.get(p.outputs), r.get(p.arena_bytes);
+  std::vector<std::size_t> wanted;
+  r.get(p.donated), r.get(p.buffers), r.get(p.steps), r.get(p.outputs), r.get(p.arena_bytes), r.get(wanted);
   const JaxprData& d = simplified.data();
   if (p.donated.size() > static_cast<std::size_t>(d.num_inputs)) throw Damaged();
   for (const int to : p.donated)
     if (to < kNotDonated || to >= static_cast<int>(d.outputs.size())) throw Damaged();
   // Steps count equations and literals of the program that was planned.
   p.jaxpr = with_updates_in_place(simplified, p.donated);
+  if (counts(p.jaxpr) != wanted) throw Damaged();
   p.controls.resize(r.count());
   for (ControlStep& c : p.controls) {
     r.get(c.eqn);
