@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/indexing.h"
@@ -17,6 +18,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/jnp/positions.h"
 
 namespace weft {
 
@@ -46,19 +48,41 @@ std::int64_t repeated_position(const std::string& mode, std::int64_t i, std::int
   return at < n ? at : period - at - (twice ? 1 : 0);
 }
 
-/// What a mode of padding puts at positions [begin, end) of an axis.
-Array padding_of(const Array& x, const std::string& mode, int axis, std::int64_t begin, std::int64_t end) {
+/// What a mode of padding puts at positions [begin, end) of an axis: a few parts of x, forwards or backwards,
+/// or one element many times; else the elements at these places.
+std::vector<Array> padding_of(const Array& x, const std::string& mode, int axis, std::int64_t begin, std::int64_t end) {
+  constexpr std::size_t kMostParts = 8;
   const std::int64_t n = x.shape()[axis];
+  if (begin == end) return {};
   if (mode == "maximum" || mode == "minimum" || mode == "mean") {
     Array one = mode == "maximum" ? max(x, axis, keepdims) : mode == "minimum" ? min(x, axis, keepdims) : mean(x, axis, keepdims);
     if (one.dtype() != x.dtype()) one = convert(round(one), x.dtype());
     Shape shape = x.shape();
     shape[axis] = end - begin;
-    return broadcast_to(one, shape);
+    return {broadcast_to(one, shape)};
   }
-  std::vector<std::int64_t> positions;
-  for (std::int64_t i = begin; i < end; ++i) positions.push_back(repeated_position(mode, i, n));
-  return take(x, array(positions, Shape(positions.size()), detail::fits_int(n) ? int32 : int64), axis, {.mode = "promise_in_bounds"});
+  std::vector<Array> parts;
+  for (std::int64_t i = begin; i < end;) {
+    if (parts.size() == kMostParts) {
+      std::vector<std::int64_t> positions;
+      for (i = begin; i < end; ++i) positions.push_back(repeated_position(mode, i, n));
+      return {take(x, array(positions, Shape(positions.size()), detail::fits_int(n) ? int32 : int64), axis, {.mode = "promise_in_bounds"})};
+    }
+    const std::int64_t first = repeated_position(mode, i, n);
+    std::int64_t size = 1, step = 0;
+    for (; i + size < end; ++size) {
+      const std::int64_t next = repeated_position(mode, i + size, n);
+      if (size == 1) step = next - first;
+      if (std::abs(step) > 1 || next != first + size * step) break;
+    }
+    const std::int64_t last = size == 1 ? first : first + (size - 1) * step;
+    Array part = slice_in_dim(x, std::min(first, last), std::max(first, last) + 1, 1, axis);
+    Shape shape = x.shape();
+    shape[axis] = size;
+    parts.push_back(part.shape()[axis] < size ? broadcast_to(part, shape) : first > last ? flip(part, axis) : part);
+    i += size;
+  }
+  return parts;
 }
 
 }  // namespace
@@ -229,9 +253,10 @@ Array pad(Arg x, PadWidth width, PadOptions options) {
       throw ShapeError(
           fmt::format("pad: axis {} of {} is empty: mode \"{}\" has no element to repeat", d, to_string(x.aval()), options.mode),
           detail::effective_loc(x.where()));
-    std::vector<Array> parts{out};
-    if (before > 0) parts.insert(parts.begin(), padding_of(out, options.mode, d, -before, 0));
-    if (after > 0) parts.push_back(padding_of(out, options.mode, d, n, n + after));
+    std::vector<Array> parts = padding_of(out, options.mode, d, -before, 0);
+    const std::vector<Array> behind = padding_of(out, options.mode, d, n, n + after);
+    parts.push_back(out);
+    parts.insert(parts.end(), behind.begin(), behind.end());
     out = concatenate(parts, d);
   }
   return out;

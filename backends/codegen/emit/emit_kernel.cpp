@@ -116,6 +116,7 @@ void KernelEmitter::run() {
       Value* rest = frames_.back().iteration;
       for (std::size_t i = static_cast<std::size_t>(s_.task_loops); i-- > 0;) {
         const auto n = static_cast<std::uint64_t>(s_.blocks[i]);
+        if (n == 1) continue;  // a whole loop, whose range is known: its conditions are too
         Value* b = i == 0 ? rest : ir_.CreateURem(rest, ir_.getInt64(n));
         rest = i == 0 ? rest : ir_.CreateUDiv(rest, ir_.getInt64(n));
         const int dim = s_.outer[i].dim;

@@ -207,6 +207,8 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   Value* guard = n.operands[1] >= 0 ? get(n.operands[1], copy) : nullptr;
   if (const auto* c = guard ? llvm::dyn_cast<llvm::Constant>(guard) : nullptr; c && c->isAllOnesValue()) guard = nullptr;
   const bool lane_scratch = k_.args[static_cast<std::size_t>(arg)].scratch && s_.vector_dim >= 0 && lanes_ > 1;
+  if (const auto* c = llvm::dyn_cast_or_null<llvm::Constant>(guard); c && c->isNullValue())
+    return full(llvm::Constant::getNullValue(builder_.type(n.dtype)));  // nobody looks at it
   const llvm::Align align = element_align(n.dtype);
   if (!varies(position.dims) && !lane_scratch) {
     const Address a = address(arg, n.operands[0], copy);

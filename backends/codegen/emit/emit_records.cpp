@@ -2,6 +2,7 @@
 // the last lane is loaded as whole vectors, from which shuffles pick the lanes; where all elements of the records are computed side by
 // side, they are interleaved and stored as whole vectors. Only for full vectors without a condition; others are gathered and scattered.
 #include <algorithm>
+#include <cstdlib>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
 #include "weft/backends/codegen/schedule/kernel_accesses.h"
@@ -70,8 +71,8 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
   if (k_.args[static_cast<std::size_t>(arg)].scratch ||
       (is_guarded ? pinned_[static_cast<std::size_t>(id)] != 0 : std::find(loads_.begin(), loads_.end(), id) == loads_.end()))
     return nullptr;
-  if (!k_.dag.stride(n.operands[0], vector_dim_, apart) || apart < 2 || apart > kLongestRecord) return nullptr;
-  const int stride = static_cast<int>(apart), f = record_frame(n.operands[0], 1, sign);
+  if (!k_.dag.stride(n.operands[0], vector_dim_, apart) || std::abs(apart) < 2 || std::abs(apart) > kLongestRecord) return nullptr;
+  const int stride = static_cast<int>(std::abs(apart)), f = record_frame(n.operands[0], 1, sign);
   std::pair<int, int> held{0, f < 0 ? 1 : frames_[static_cast<std::size_t>(f)].unroll};
   if (is_guarded && f >= 0) held = guarded_copies(n.operands[1], static_cast<std::size_t>(f), copy);
   const int kept = held.second - held.first;
@@ -92,6 +93,9 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
   llvm::Type* element = builder_.memory_type(n.dtype);
   llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(width));
   const int before = static_cast<int>(k_.dag.affine(n.operands[0]).constant - base);
+  // Of lanes that go backwards the last one's record is the first in memory.
+  const bool back = apart < 0;
+  const int first = back ? (lanes - 1) * stride : 0;
   // The last vector ends where the last record does.
   const auto begin = [&](int part) { return std::min(part * width, span - width); };
   std::vector<std::int64_t> part_key{-2 - width, arg, base, 0};
@@ -101,7 +105,8 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
   for (int i = 0; i < count; ++i) {
     part_key[3] = i;
     Value*& part = frames_.back().addresses[part_key];
-    if (!part) part = ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, a.pointer, i64(begin(i) - before)), element_align(n.dtype));
+    if (!part)
+      part = ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, a.pointer, i64(begin(i) - before - first)), element_align(n.dtype));
     parts.push_back(part);
   }
   auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, false))].memo;
@@ -112,7 +117,8 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
     for (int i = std::min(1, count - 1); i < count; ++i) {
       std::vector<int> from;
       for (int l = 0; l < lanes_; ++l) {
-        const int at = std::min(l, lanes - 1) * stride + before + c, part = std::min(at / width, count - 1);
+        const int record = std::min(l, lanes - 1), at = (back ? lanes - 1 - record : record) * stride + before + c,
+                  part = std::min(at / width, count - 1);
         from.push_back(part == 0 ? (i > 1 ? l : at) : part == i ? width + at - begin(i) : part > i ? 0 : l);
       }
       if (i + 1 < count) from.resize(static_cast<std::size_t>(width), -1);

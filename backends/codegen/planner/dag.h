@@ -97,6 +97,10 @@ class Dag final : public KernelBuilder {
   bool is_true(V v) const { return (*this)[v.id].kind == NodeKind::constant && (*this)[v.id].integer != 0; }
   bool is_false(V v) const { return (*this)[v.id].kind == NodeKind::constant && (*this)[v.id].integer == 0; }
   V both(V a, V b);
+  /// An operation or function of another graph, of these operands.
+  V same(const Node& n, std::span<const V> operands) {
+    return n.kind == NodeKind::math ? emit_math(n.function, operands) : emit(n.op, n.dtype, operands);
+  }
 
   using KernelBuilder::add;
 

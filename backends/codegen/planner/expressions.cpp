@@ -210,11 +210,36 @@ KernelValue Expressions::guarded(KernelValue condition, Atom a, std::span<const 
   return value;
 }
 
+namespace {
+
+/// Whether the shapes are equal but for dimensions of size 1: coordinates then stay what they are, even where a guard alone keeps them
+/// inside.
+bool only_units_differ(const Shape& a, const Shape& b) {
+  int i = 0, k = 0;
+  while (true) {
+    while (i < a.size() && a[i] == 1) ++i;
+    while (k < b.size() && b[k] == 1) ++k;
+    if (i == a.size() || k == b.size()) return i == a.size() && k == b.size();
+    if (a[i++] != b[k++]) return false;
+  }
+}
+
+}  // namespace
+
 KernelValue Expressions::movement(const Eqn& e, std::span<const NodeId> coords, int which) {
   const Aval& operand = j_.aval(e.inputs[0]);
   const Aval& result = j_.avals[e.outputs[static_cast<std::size_t>(which)]];
   const Movement m = e.op->movement(*e.params, operand_avals(e), result, which);
   Coords source(static_cast<std::size_t>(operand.ndim()), dag_.index(0));
+  if (m.reshape && m.order.empty() && only_units_differ(operand.shape, result.shape)) {
+    int d = 0;
+    for (int r = 0; r < result.shape.size(); ++r) {
+      if (result.shape[r] == 1) continue;
+      while (operand.shape[d] == 1) ++d;
+      source[static_cast<std::size_t>(d++)] = coords[static_cast<std::size_t>(r)];
+    }
+    return at(e.inputs[0], source);
+  }
   if (m.reshape) {
     NodeId position = linear(result.shape, coords);
     for (int k = operand.ndim() - 1; k >= 0; --k) {

@@ -5,6 +5,7 @@
 #include "weft/backends/codegen/planner/movement_reader.h"
 #include "weft/backends/codegen/planner/planner.h"
 #include "weft/core/ops/contraction/dot.h"
+#include "weft/core/ops/contraction/dot_expand.h"
 
 namespace weft::detail {
 namespace {
@@ -140,6 +141,14 @@ bool KernelPlanner::try_library_matmul(const Eqn& e) {
     for (int d : list) l.add(dag.dims[static_cast<std::size_t>(d)], stride(0, d), stride(1, d), out_stride[static_cast<std::size_t>(d)]);
   };
   collect(batch, groups[3]), collect(free[0], groups[0]), collect(free[1], groups[1]), collect(contracted, groups[2]);
+  // A transpose that was made to have the free dimensions side by side (join_free_dims) is stored, not looked through.
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Var operand = e.inputs[k].var();
+    if (groups[k].size.size() < 2 || groups[k].size.back() >= kFreeRow || is_root_[operand] || (k == 0 ? matmul.a : matmul.b) == operand)
+      continue;
+    is_root_[operand] = 1;
+    return try_library_matmul(e);
+  }
   if (groups[2].size.size() != 1 || groups[1].size.empty() || groups[0].size.empty()) return false;
   MatmulStep& p = matmul.step;
   p.dtype = a.dtype, p.right_dtype = b.dtype, p.out_dtype = j_.avals[e.outputs[0]].dtype;

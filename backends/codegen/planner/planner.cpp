@@ -160,6 +160,15 @@ void KernelPlanner::classify() {
   store_reads_of_updated();
   cost_.assign(avals_.size(), 0);
   own_cost_.assign(j_.eqns.size(), -1);
+  is_moved_.assign(avals_.size(), 0), is_choice_.assign(avals_.size(), 0);
+  for (std::size_t i = 0; i < j_.eqns.size() && target_.cuts_moves; ++i) {
+    const Eqn& e = j_.eqns[i];
+    if (!injective_[i] || (e.op->kind != Kind::movement && e.op->kind != Kind::concatenate)) continue;
+    const bool moved = std::all_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) {
+      return a.is_literal() || defined_by_[a.var()] < 0 || is_root_[a.var()] || is_moved_[a.var()];
+    });
+    for (Var v : e.outputs) is_moved_[v] = moved;
+  }
 }
 
 /// An output that only reshapes the result of a reduction, a matmul or a separate step shares the memory of that result.
@@ -282,7 +291,7 @@ void KernelPlanner::choose_roots() {
       const double size = std::max<double>(1, static_cast<double>(avals_[v].size()));
       const double wasted = cost_[v] * (1 - std::min(1.0, size / std::max(o.points, 1.0)));
       const bool moves = keeps_order(j_, e) || is_tuple(j_, e);
-      if (cost_[v] > kCheap && !moves && (o.roots.size() >= kMany || wasted > kCheap)) is_root_[v] = 1;
+      if (cost_[v] > kCheap && !moves && (o.roots.size() >= kMany || wasted > kCheap)) (is_moved_[v] ? is_choice_ : is_root_)[v] = 1;
       if (o.gathered && own_cost_[i] > 0 && !moves && wasted > kCheapGathered) is_root_[v] = 1;
     }
     const bool is_scatter = is_kernel_scatter(e);

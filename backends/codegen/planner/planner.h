@@ -54,6 +54,8 @@ struct Root {
   };
   std::vector<Read> reads;
   std::shared_ptr<Dag> dag;
+  KernelValue value;
+  std::optional<bool> apart;  ///< whether its kernel would be cut into parts that choose nothing, if that is known
   double cycles_per_point = 1;
   double points() const;
   double work() const { return points() * cycles_per_point; }
@@ -117,6 +119,7 @@ class KernelPlanner {
   void cut_values();
   bool cut_expression(const Root& r, const Expressions& expressions, std::size_t nodes);
   bool try_build(Root& r);
+  bool comes_apart(const Root& r) const;
   Root map_root(Var v) const;
   void split_for_reshapes(Root& r);
 
@@ -146,6 +149,7 @@ class KernelPlanner {
   BufferId buffer_of(Atom a);
   BufferId new_buffer(Var v);
   void add_control(const Eqn& e, int number, Step& step);
+  void add_kernels(Kernel whole, std::vector<BufferId> whole_buffers, int operations, const std::vector<int>& eqns);
   void add_lanes(LaneKernel lanes, std::vector<int> eqns);
   std::vector<int> equations_of(std::size_t step) const;  // step_equations.cpp
   void add_outputs();
@@ -164,12 +168,15 @@ class KernelPlanner {
   std::vector<int> times_read_;   // of each variable: by equations and as a result
   std::vector<double> cost_;      // of computing one element of a variable from memory
   std::vector<double> own_cost_;  // of each equation, its operands aside; -1: not known yet
+  std::vector<char> is_moved_;    // of each variable: it is what its operands' elements are moved to
+  std::vector<char> is_choice_;   // of those: it would be a root, if the kernels that read it did not come apart
   std::vector<Var> cut_;          // values that became roots since because an expression was too large
   std::vector<Var> computed_;     // by the expression that was built last
   struct Built {
     Root plain, root;           // as it was made, and with its expression
     std::vector<Var> computed;  // by the expression
   };
+  void store_choices(Built& built);
   std::unordered_map<Var, Built> built_;
   struct LibraryMatmul {
     MatmulStep step;

@@ -147,6 +147,7 @@ struct TargetTraits {
   bool unordered_scatters = false;   ///< those of which it is promised that no index comes twice are made in any order
   bool divided_scatters = false;     ///< those of many windows are divided among threads by where the windows go
   bool row_blocks = false;           ///< kernels with matmuls compute several rows at each outer point
+  bool cuts_moves = false;           ///< what only moves elements is cut into copies, and moves wider elements
   bool vectors_in_epilogue = false;  ///< what follows reductions along vectors runs by vectors of its own
   Expansion expansion = nullptr;
   const char* platform = "cpu";  ///< for messages

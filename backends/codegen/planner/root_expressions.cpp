@@ -5,6 +5,7 @@
 
 #include "weft/backends/codegen/planner/planner.h"
 #include "weft/backends/codegen/schedule/cost.h"
+#include "weft/backends/codegen/schedule/moved_elements.h"
 
 namespace weft::detail {
 namespace {
@@ -76,7 +77,23 @@ void KernelPlanner::build_roots() {
       build_alone(r);
       keep_built(plain, r);
     }
+  for (Root& r : roots_) {
+    Built& built = built_.at(r.var);
+    store_choices(built);
+    r.apart = built.root.apart;
+  }
   cut_values();
+}
+
+/// Values that only move elements are left to the root that reads them if its kernel comes apart; else they become roots.
+void KernelPlanner::store_choices(Built& built) {
+  Root& r = built.root;
+  for (const Var v : built.computed) {
+    if (!is_choice_[v] || is_root_[v]) continue;
+    if (!r.apart) r.apart = comes_apart(r);
+    if (*r.apart) return;
+    is_root_[v] = 1;
+  }
 }
 
 bool KernelPlanner::take_built(Root& r) {
@@ -174,6 +191,20 @@ Root KernelPlanner::map_root(Var v) const {
   return r;
 }
 
+/// Whether the kernel of this root alone is cut into parts without conditions.
+bool KernelPlanner::comes_apart(const Root& r) const {
+  const Aval& aval = avals_[r.var];
+  if (!target_.cuts_moves || r.kind != Root::Kind::map || aval.dtype.is_complex()) return false;
+  Kernel k;
+  k.dag = *r.dag;
+  for (std::size_t d = 0; d < r.parallel.size(); ++d) k.outer.push_back(static_cast<int>(d));
+  const NodeId position = row_major_position(k.dag, aval.shape, root_coords(r, aval, k.dag, k.outer, {}, j_));
+  k.args.push_back({aval.dtype, aval.size(), false, true});
+  k.nests.emplace_back();
+  k.nests[0].stores.push_back({0, position, r.value.id});
+  return come_apart(std::move(k));
+}
+
 /// False: the expression was too large; one of its values is a root from now on.
 bool KernelPlanner::try_build(Root& r) {
   for (int attempt = 0; attempt < 4; ++attempt) {
@@ -186,9 +217,9 @@ bool KernelPlanner::try_build(Root& r) {
     RecordingReader leaves(is_root_, avals_, dag, r);
     Expressions expressions(j_, defined_by_, dag, leaves, kMaxNodes);
     std::vector<DType> locals;
+    r.apart.reset();
     try {
-      const RootBody body = build_root(j_, avals_, r, expressions, leaves, dag, parallel, reduce, 0, locals);
-      (void)body;
+      r.value = build_root(j_, avals_, r, expressions, leaves, dag, parallel, reduce, 0, locals).value;
     } catch (const ExpressionTooLarge&) {
       if (!cut_expression(r, expressions, dag.nodes.size()))
         throw CompileError("codegen: an expression is too large to compile: " +
@@ -197,11 +228,15 @@ bool KernelPlanner::try_build(Root& r) {
     }
     computed_.clear();
     for (const auto& [v, times] : expressions.evaluations()) computed_.push_back(v);
-    // Values that are computed several times for each point are better stored once.
+    // Values that are computed several times for each point are better stored once, unless it is a choice that no part of the kernel has
+    // to make.
     for (const auto& [v, times] : expressions.evaluations()) {
       const double size = static_cast<double>(avals_[v].size()), needed = std::max(1.0, size / r.points());
       if (defined_by_[v] >= 0 && is_tuple(j_, j_.eqns[static_cast<std::size_t>(defined_by_[v])])) continue;  // each time another part
-      if (times > 1 && !is_root_[v] && cost_[v] * (times - needed) > kRepeated && size > 1 && size <= 4 * r.points()) is_root_[v] = 1;
+      if (times > 1 && !is_root_[v] && cost_[v] * (times - needed) > kRepeated && size > 1 && size <= 4 * r.points()) {
+        if (!r.apart) r.apart = comes_apart(r);
+        if (!*r.apart) is_root_[v] = 1;
+      }
     }
     r.cycles_per_point = 0;
     for (const Node& n : dag.nodes) r.cycles_per_point += node_cost(n);

@@ -231,6 +231,7 @@ class Simplifier {
         if (expansion) in = dot.inputs;
       }
       if (!expansion) expansion = transpose_dot(e, avals);
+      if (!expansion) expansion = join_free_dims(e, avals);
       if (expansion) return run(expansion->data(), std::move(in), loc);
     }
     if (e.op->kind == Kind::cumulative) {

@@ -1,6 +1,7 @@
 #include "weft/backends/codegen/schedule/records.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace weft::detail {
@@ -23,7 +24,7 @@ std::vector<int> longest_record(const Kernel& k, const Nest& t, const std::vecto
   std::vector<int> best;
   const auto look = [&](NodeId position, bool is_store) {
     std::int64_t along = 0;
-    if (!k.dag.stride(position, vector, along)) return;
+    if (!k.dag.stride(position, vector, along) || (is_store && along < 0)) return;
     std::vector<int> loops = record_loops(k, t, position, vector, along);
     if (is_store && elements(k, loops) != along && loops.size() > 1) loops.resize(1);
     if (elements(k, loops) > elements(k, best)) best = std::move(loops);
@@ -39,6 +40,7 @@ std::vector<int> longest_record(const Kernel& k, const Nest& t, const std::vecto
 }  // namespace
 
 std::vector<int> record_loops(const Kernel& k, const Nest& t, NodeId position, int vector, std::int64_t stride) {
+  stride = std::abs(stride);
   if (stride < 2 || stride > kLongestRecord || !t.reduce.empty() || !t.repeats.empty() ||
       std::find(k.outer.begin(), k.outer.end(), vector) == k.outer.end() || (t.parallel.empty() && k.nests.size() != 1))
     return {};

@@ -10,8 +10,9 @@ namespace weft::detail {
 /// Elements between neighbouring lanes; further apart they are gathered.
 inline constexpr int kLongestRecord = 8;
 
-/// For lanes along an outer loop that are `stride` elements apart in nest t: the loops over the elements in between, the fastest first,
-/// each of which goes on where the one before ends. None: there are no such loops, or they can't run side by side.
+/// For lanes along an outer loop that are `stride` elements apart in nest t, forwards or (of loads) backwards: the loops over the elements
+/// in between, the fastest first, each of which goes on where the one before ends. None: there are no such loops, or they can't run side by
+/// side.
 std::vector<int> record_loops(const Kernel& k, const Nest& t, NodeId position, int vector, std::int64_t stride);
 /// The elements of such a record that these loops go through; 0: there are no such loops.
 std::int64_t record_of(const Kernel& k, const Nest& t, NodeId position, int vector, std::int64_t stride);

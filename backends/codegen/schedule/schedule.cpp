@@ -143,7 +143,7 @@ class Scheduler {
       if (stride == 1 || stride == 0) return 1.0;
       if (stride == -1) return 1.5;
       if (const std::int64_t n = record_of(k_, t, position, vector, stride); n > 0 && (!is_store || n == stride))
-        return static_cast<double>(stride);
+        return static_cast<double>(std::abs(stride));
       if (stride == 2) return 3.0;
       if (!is_store && reads_squares(t, position, vector)) {
         const auto all = static_cast<double>(size(t.reduce.back())), transposed = lanes * std::floor(all / lanes);

@@ -19,6 +19,7 @@ constexpr std::int64_t kFewElements = 8;
 constexpr std::int64_t kShortSum = 256;        // bytes; longer sums are as fast along vectors, which are added up at their end
 constexpr std::int64_t kLargeBytes = 2 << 20;  // of operands: more than caches keep
 constexpr std::int64_t kFewResults = 512;
+constexpr double kLargeProduct = 4 << 20;  // multiplications
 
 std::int64_t elements(const Aval& a, const std::vector<int>& dims) {
   std::int64_t n = 1;
@@ -134,6 +135,37 @@ std::optional<Jaxpr> transpose_dot(const Eqn& eqn, std::span<const Aval> in) {
     const Array operands[] = {x[0], permute(x[1], permutation, eqn.loc)};
     return bind_primitive(*eqn.op, make_params(transposed), operands, eqn.loc);
   });
+}
+
+std::optional<Jaxpr> join_free_dims(const Eqn& eqn, std::span<const Aval> in) {
+  const auto& [dims, preferred] = params_as<DotParams>(*eqn.params);
+  if (!dims.batch[0].empty() || in[0].dtype.is_bool() || in[1].dtype.is_bool()) return {};
+  const std::int64_t summed = std::max<std::int64_t>(1, elements(in[0], dims.contracting[0]));
+  if (static_cast<double>(in[0].size()) * static_cast<double>(in[1].size()) / static_cast<double>(summed) < kLargeProduct) return {};
+  for (int k = 0; k < 2; ++k) {
+    const Aval& operand = in[static_cast<std::size_t>(k)];
+    const std::vector<int>& contracting = dims.contracting[static_cast<std::size_t>(k)];
+    const std::vector<int> free = dot_free_dims(dims, k, operand.ndim());
+    const int last_summed = *std::max_element(contracting.begin(), contracting.end());
+    std::vector<int> behind;
+    for (int d : free)
+      if (d > last_summed) behind.push_back(d);
+    const std::int64_t row = elements(operand, behind), all = elements(operand, free);
+    if (row == 1 || row >= kFreeRow || row == all || in[static_cast<std::size_t>(1 - k)].size() / summed < kFreeRow) continue;
+    // The first operand's free dimensions go before what is summed, the second's behind it.
+    std::vector<int> permutation = k == 0 ? free : contracting;
+    permutation.insert(permutation.end(), k == 0 ? contracting.begin() : free.begin(), k == 0 ? contracting.end() : free.end());
+    DotParams joined{dims, preferred};
+    std::vector<int>& sums = joined.dimension_numbers.contracting[static_cast<std::size_t>(k)];
+    std::iota(sums.begin(), sums.end(), k == 0 ? static_cast<int>(free.size()) : 0);
+    return trace_jaxpr({"dot_general", {in.begin(), in.end()}, {}}, [&](std::span<const Array> x) {
+      std::array<Array, 2> operands{x[0], x[1]};
+      Array& moved = operands[static_cast<std::size_t>(k)];
+      moved = permute(moved, permutation, eqn.loc);
+      return bind_primitive(*eqn.op, make_params(joined), operands, eqn.loc);
+    });
+  }
+  return {};
 }
 
 ParamsRef swapped_dot(const Eqn& dot, std::span<const Aval> in, const std::vector<int>& permutation) {

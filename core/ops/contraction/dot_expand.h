@@ -20,6 +20,12 @@ ParamsRef dot_before_transpose(const Eqn& dot, int operand, const std::vector<in
 bool worth_transposing(const Eqn& dot, std::span<const Aval> in);
 /// The program of such a product whose second operand is summed along its last dimension, as that of the transpose; nothing for others.
 std::optional<Jaxpr> transpose_dot(const Eqn& eqn, std::span<const Aval> in);
+/// The program of a large product one of whose operands is summed along dimensions between its free ones, of which the last have few
+/// elements (an image along its rows or columns, pixel by pixel), as that of a transpose whose free dimensions are side by side: one
+/// product instead of many tiny ones. Nothing for others.
+std::optional<Jaxpr> join_free_dims(const Eqn& eqn, std::span<const Aval> in);
+/// Free elements in a row from which on such a product is left as it is.
+inline constexpr std::int64_t kFreeRow = 16;
 /// The parameters of the product of the operands in the other order, if the permutation of this one's result is what that one gives.
 ParamsRef swapped_dot(const Eqn& dot, std::span<const Aval> in, const std::vector<int>& permutation);
 
