@@ -253,8 +253,10 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   Value* v = nullptr;
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
   if (a.pointer && a.stride == 1) {
-    // What the kernel does not write was not stored under a mask just before.
-    const bool parts = in_parts(kept) && (!features_.masked_memory || k_.args[static_cast<std::size_t>(arg)].written);
+    // What the kernel does not write was not stored under a mask just before. One smaller vector reads fewer lines than a whole one of
+    // which a mask keeps a part.
+    const bool one = std::popcount(static_cast<unsigned>(std::max(kept, 0))) == 1;
+    const bool parts = in_parts(kept) && (one || !features_.masked_memory || k_.args[static_cast<std::size_t>(arg)].written);
     v = parts  ? load_parts(type, a.pointer, kept, align)
         : mask ? static_cast<Value*>(ir_.CreateMaskedLoad(type, a.pointer, align, mask, zero))
                : ir_.CreateAlignedLoad(type, a.pointer, align);
