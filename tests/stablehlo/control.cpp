@@ -354,6 +354,23 @@ TEST_CASE("stablehlo: random bits are blocks of a counter, which goes on") {
                  3);
 }
 
+TEST_CASE("stablehlo: Threefry's words of 32 bits are paired along an even dimension, or else the longest, as in XLA") {
+  passes_in_main(R"(
+    %s = stablehlo.constant dense<[1, 2]> : tensor<2xui64>
+    %0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<2x2xui32>)
+    check.expect_eq_const %0, dense<[1, 4]> : tensor<2xui64>
+    check.expect_eq_const %1, dense<[[43444564, 3979645651], [2150618427, 3745730563]]> : tensor<2x2xui32>
+    %2, %3 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3x3xui32>)
+    check.expect_eq_const %2, dense<[1, 8]> : tensor<2xui64>
+    check.expect_eq_const %3, dense<[[43444564, 3979645651, 1672743891], [2150618427, 3745730563, 4240503393], [2109414752, 2534981805, 2868795927]]> : tensor<3x3xui32>
+    %4, %5 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3x4xui32>)
+    check.expect_eq_const %5, dense<[[43444564, 2150618427, 3979645651, 3745730563], [1672743891, 4240503393, 2109414752, 618976052], [2534981805, 3824176357, 2868795927, 3753859121]]> : tensor<3x4xui32>
+    %6, %7 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<ui32>)
+    check.expect_eq_const %6, dense<[1, 3]> : tensor<2xui64>
+    check.expect_eq_const %7, dense<43444564> : tensor<ui32>)",
+                 7);
+}
+
 // Philox-4x32 of the key 0 and the counter 0 is among Random123's known answers; the others are XLA's on the CPU.
 TEST_CASE("stablehlo: Philox's bits are those of XLA, whose default it is") {
   passes_in_main(R"(

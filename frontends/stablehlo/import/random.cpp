@@ -60,17 +60,41 @@ Bits philox_bits(const Array& state, std::int64_t num_blocks, SourceLoc loc) {
 struct Generator {
   std::int64_t words_per_block;
   Bits (*bits)(const Array& state, std::int64_t num_blocks, SourceLoc loc);
+  bool by_pairs;  ///< words of 32 bits are laid out by pairs of positions along a dimension; otherwise block after block
 };
+
+/// The dimension along which a block's two words are neighbours: the first even one, or else the longest, of which the last pair is not
+/// whole.
+int paired_dimension(const Shape& s) {
+  int longest = 0;
+  for (int d = 0; d < s.size(); ++d) {
+    if (s[d] % 2 == 0) return d;
+    if (s[d] > s[longest]) longest = d;
+  }
+  return longest;
+}
+
+/// Bits of 32-bit words in pairs, as XLA lays Threefry's out, and the state behind them.
+std::pair<Array, Array> bits_by_pairs(const Generator& generator, const Array& state, const Shape& shape, SourceLoc loc) {
+  const Shape dims = shape.empty() ? Shape{1} : shape;
+  const int along = paired_dimension(dims);
+  Shape pairs = dims, whole = dims;
+  pairs[along] = (dims[along] + 1) / 2, whole[along] = 2 * pairs[along];
+  auto [words, next] = generator.bits(state, pairs.num_elements(), loc);
+  for (Array& w : words) w = reshape_to(w, pairs, loc);
+  const Array all = reshape_to(stack_along(words, along + 1, loc), whole, loc);
+  return {reshape_to(slice_axis(all, along, 0, dims[along], loc), shape, loc), next};
+}
 
 Generator generator_of(const OpCall& c, std::int64_t state_words) {
   const std::string algorithm = c.need("rng_algorithm", "algorithm").text;
   if (algorithm == "THREE_FRY") {
     if (state_words != 2) c.fail("the state of THREE_FRY is two ui64");
-    return {2, threefry_bits};
+    return {2, threefry_bits, true};
   }
   if (algorithm != "PHILOX" && algorithm != "DEFAULT") c.fail("the algorithm " + algorithm + " is not known; THREE_FRY and PHILOX are");
   if (state_words != 2 && state_words != 3) c.fail("the state of " + algorithm + " is two or three ui64");
-  return {4, philox_bits};
+  return {4, philox_bits, false};
 }
 
 const Import rng_bit_generator_import("stablehlo.rng_bit_generator", [](OpCall& c) -> Values {
@@ -80,6 +104,13 @@ const Import rng_bit_generator_import("stablehlo.rng_bit_generator", [](OpCall& 
   const ShapeDtypeStruct& out = c.result(1);
   if (!out.dtype.is_integer()) c.fail("bits are given as integers");
   const std::int64_t elements = out.shape.num_elements(), words_per_element = out.dtype.itemsize() == 8 ? 2 : 1;
+  const auto result = [&](const Array& bits, const Array& next) -> Values {
+    return {next, bits.dtype() == out.dtype ? bits : convert(bits, out.dtype)};
+  };
+  if (generator.by_pairs && words_per_element == 1) {
+    const auto [bits, next] = bits_by_pairs(generator, state, out.shape, c.loc);
+    return result(bits, next);
+  }
   const std::int64_t elements_per_block = generator.words_per_block / words_per_element;
   const std::int64_t num_blocks = (elements + elements_per_block - 1) / elements_per_block;
   auto [words, next] = generator.bits(state, num_blocks, c.loc);
@@ -91,7 +122,7 @@ const Import rng_bit_generator_import("stablehlo.rng_bit_generator", [](OpCall& 
   }
   const Array all = words.size() == 1 ? words[0] : stack_along(words, 1, c.loc);
   const Array bits = slice_axis(reshape_to(all, {num_blocks * elements_per_block}, c.loc), 0, 0, elements, c.loc);
-  return {next, reshape_to(bits.dtype() == out.dtype ? bits : convert(bits, out.dtype), out.shape, c.loc)};
+  return result(reshape_to(bits, out.shape, c.loc), next);
 });
 
 }  // namespace
