@@ -4,6 +4,7 @@
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
 #include "tests/messages.h"
+#include "weft/library/jnp/joining.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -66,6 +67,16 @@ TEST_CASE("lookups: rows that loops go through, computed ones, several in one ke
   same([](Xs x) { return x[0](x[2], x[1]) * x[0](x[1], x[1]) - x[0](3, x[1]); }, {table, at, other}, 0);
   same([](Xs x) { return sum(x[0](slice(), x[1]), 0); }, {table, at});
   same([](Xs x) { return sum(x[0](x[2](slice(0, 50), newaxis), x[1](newaxis, slice())), 1); }, {table, at, other});
+  // Of one row, indices in several ranges.
+  same([](Xs x) { return x[0](0)[minimum(x[1], 3)] - x[0](0)[x[1]] * x[0](0)[maximum(x[1], 2)] + x[0](0)[x[1] - 4]; }, {table, at}, 0);
+  for (const int apart : {1, 2, 3})
+    same(
+        [&](Xs x) {
+          const Array spread = pad(x[0](1), 7.f, {{0, 0, apart}}), doubled = pad(x[0](1) * 2.f, 0.f, {{0, 0, apart}});
+          const Array left = spread(slice(0, -2)), right = spread(slice(2, none));
+          return where(left <= right, doubled(slice(0, -2)), doubled(slice(2, none)));
+        },
+        {table}, 0);
   // The row is computed by the program: in memory of its own, or in a loop's carry.
   same([](Xs x) { return cumsum(x[0](2))[x[1]]; }, {table, at});
   same([](Xs x) { return scan([&](Array c, Array k) { return std::pair{c.at(k % 5).add(1.f), sum(c[x[1]])}; }, x[0](1), x[2]).second; },

@@ -44,7 +44,7 @@ Value* KernelEmitter::look_up(NodeId id, const Copy& copy) {
 
   std::uint64_t dims = 0;
   bool pinned = false;
-  std::vector<std::int64_t> row_key{-3, arg, 0, row->first};
+  std::vector<std::int64_t> row_key{-3, arg, 0, row->first, row->elements};
   for (const AffineTerm& t : k_.dag.affine(n.operands[0]).terms) {
     if (t.atom < 0 && varies(k_.dag[~t.atom].dims)) continue;
     dims |= t.atom >= 0 ? std::uint64_t{1} << t.atom : k_.dag[~t.atom].dims;
