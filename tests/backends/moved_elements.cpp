@@ -5,6 +5,7 @@
 
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
+#include "weft/backends/codegen/schedule/moved_elements.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -116,4 +117,15 @@ TEST_CASE("moved elements: sums along the rows and columns of images are one pro
   CHECK(count(same(along(0), {x, rows}, 1e-3), "batch") == 0);
   CHECK(count(same(along(1), {x, columns}, 1e-3), "batch") == 0);
   CHECK(count(same([](Xs a) { return tensordot(a[0], a[1], {{1}, {0}}); }, {x, columns}, 1e-3), "batch") == 0);
+}
+
+TEST_CASE("moved elements: a kernel whose copies were all to where they are has nothing to move") {
+  detail::Kernel k;
+  k.args.push_back({float32, 6});
+  k.outer.push_back(k.dag.add_dim(6));
+  k.limits.emplace_back();
+  k.nests.emplace_back();
+  detail::widen_moves(k);
+  CHECK(k.nests[0].stores.empty());
+  CHECK(detail::cut_moves(k, std::vector<detail::BufferId>(1), 0).size() == 1);
 }

@@ -28,6 +28,7 @@ bool chooses(const Node& n) { return n.op == ScalarOp::select || (n.op == Scalar
 bool moves(const Kernel& k, int operations) {
   if (k.nests.size() != 1 || k.division.loop >= 0 || k.sequential != 0 || k.outer.empty()) return false;
   const Nest& t = k.nests[0];
+  if (t.stores.empty()) return false;  // what was copied to where it is
   if (!t.parallel.empty() || !t.reduce.empty() || !t.reductions.empty() || !t.repeats.empty()) return false;
   if (std::any_of(k.limits.begin(), k.limits.end(), [](const LoopLimit& l) { return l.outer >= 0; })) return false;
   if (std::any_of(k.args.begin(), k.args.end(), [](const KernelArg& a) { return a.scratch; })) return false;
