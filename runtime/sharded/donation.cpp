@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -37,12 +38,22 @@ DonatingCall::~DonatingCall() { of_thread<CallLine>().loc = saved_; }
 
 namespace {
 
+constexpr std::chrono::milliseconds kReaders{250};
+
 /// While one lives, no other thread changes what arrays hold, and none begins to read one.
 class Taking {
  public:
   bool is_read(const Array& x) const { return held_.is_read(*x.impl()); }
+  /// Whether a call has the array already, which holds its memory still as somebody reads it.
+  bool is_claimed(const Array& x) const { return std::find(claimed().begin(), claimed().end(), x.impl().get()) != claimed().end(); }
+  void claim(const Array& x) const { claimed().push_back(x.impl().get()); }
+  void release(const Array& x) const { std::erase(claimed(), x.impl().get()); }
 
  private:
+  static std::vector<const ArrayImpl*>& claimed() {
+    static auto& arrays = process_wide<std::vector<const ArrayImpl*>>();
+    return arrays;
+  }
   static std::mutex& mutex() {
     static auto& m = process_wide<ProcessMutex>(LockRank::donation);
     return m;
@@ -72,21 +83,25 @@ DonatedArguments::DonatedArguments(std::span<const Array> given, const std::vect
       taken_.reserve(given.size());
     }
   const Taking taking;
-  for (const Array& x : given)
-    if (is_donated(x)) throw_donated(x, what.c_str(), loc);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (is_donated(given[i]) || (!own[i].is_empty_handle() && taking.is_claimed(given[i]))) throw_donated(given[i], what.c_str(), loc);
   for (std::size_t i = 0; i < own.size(); ++i)
     if (!own[i].is_empty_handle()) {
       const bool shared = taking.is_read(given[i]);
       (shared ? share_contents : move_contents)(concrete(given[i]), concrete(own[i]));
       arguments_[i] = std::move(own[i]);
+      if (shared) taking.claim(given[i]);
       taken_.push_back({given[i], i, shared});
     }
 }
 DonatedArguments::~DonatedArguments() {
-  std::erase_if(taken_, [](const Taken& t) { return t.shared; });
   if (taken_.empty()) return;
   const Taking taking;
   for (const Taken& t : taken_) {
+    if (t.shared) {
+      taking.release(t.from);
+      continue;
+    }
     while (taking.is_read(t.from)) std::this_thread::yield();  // a thread that finds it empty, and is about to throw
     move_contents(concrete(arguments_[t.at]), concrete(t.from));
   }
@@ -98,9 +113,16 @@ void DonatedArguments::keep() {
   if (!taken_.empty()) {
     contents.reserve(taken_.size());
     for (const Taken& t : taken_) contents.push_back(Array(Ref<ArrayImpl>(new ConcreteArray(t.from.aval(), Ref<Buffer>()))));
-    const Taking taking;
-    for (std::size_t k = 0; k < taken_.size(); ++k)
-      if (!taking.is_read(taken_[k].from)) move_contents(concrete(taken_[k].from), concrete(contents[k]));
+    // Readers are waited for, with nothing held that they might wait for; not for ever, as one may wait for what this thread does next.
+    const auto end = std::chrono::steady_clock::now() + kReaders;
+    for (std::size_t k = 0; k < taken_.size(); std::this_thread::yield()) {
+      const Taking taking;
+      const bool is_late = std::chrono::steady_clock::now() >= end;
+      for (; k < taken_.size() && (is_late || !taking.is_read(taken_[k].from)); ++k) {
+        if (!taking.is_read(taken_[k].from)) move_contents(concrete(taken_[k].from), concrete(contents[k]));
+        taking.release(taken_[k].from);
+      }
+    }
   }
   taken_.clear();
 }

@@ -22,7 +22,8 @@ class [[nodiscard]] DonatingCall {
 };
 
 /// The donated arguments of one call: their memory is taken from them at once, so that of several threads that donate an array one has it
-/// and the others an Error. An array that a thread reads at this moment (ArrayReads) keeps its memory until then, and the call has a copy.
+/// and the others an Error. An array that a thread reads at this moment (ArrayReads) keeps its memory until that thread is done, if that is
+/// soon after the call, and the call has a copy.
 /// A call that fails gives back what it has not used.
 class [[nodiscard]] DonatedArguments {
  public:
