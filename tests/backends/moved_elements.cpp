@@ -77,8 +77,8 @@ TEST_CASE("moved elements: what a donated argument's memory is written with") {
   const Array x = picture({300, 400}, float32), want = roll(x, {40, 30}, {0, 1});
   CHECK(all(around(copy(x)) == want).item<bool>());
   const auto turn = [](Array, Array y) { return roll(y, {1, 2}, {0, 1}); };
-  const auto turned = jit([&](const Array& y) { return fori_loop(0, 5, turn, y); });
-  CHECK(all(turned(x) == roll(x, {5, 10}, {0, 1})).item<bool>());
+  const auto rolled = jit([&](const Array& y) { return fori_loop(0, 5, turn, y); });
+  CHECK(all(rolled(x) == roll(x, {5, 10}, {0, 1})).item<bool>());
 }
 
 TEST_CASE("moved elements: large parts are copied without conditions") {

@@ -163,7 +163,7 @@ void KernelPlanner::classify() {
   is_moved_.assign(avals_.size(), 0), is_choice_.assign(avals_.size(), 0);
   for (std::size_t i = 0; i < j_.eqns.size() && target_.cuts_moves; ++i) {
     const Eqn& e = j_.eqns[i];
-    if (!injective_[i] || (e.op->kind != Kind::movement && e.op->kind != Kind::concatenate)) continue;
+    if (!injective_[i] || !e.op->movement) continue;
     const bool moved = std::all_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) {
       return a.is_literal() || defined_by_[a.var()] < 0 || is_root_[a.var()] || is_moved_[a.var()];
     });
