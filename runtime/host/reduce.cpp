@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "weft/core/array/half.h"
+#include "weft/core/base/extrema.h"
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
@@ -49,13 +50,13 @@ struct Sum {
 struct Max {
   template <class T>
   T operator()(T a, T b) const {
-    return a > b || a != a ? a : b;
-  }  // NaN wins
+    return larger(a, b);
+  }
 };
 struct Min {
   template <class T>
   T operator()(T a, T b) const {
-    return a < b || a != a ? a : b;
+    return smaller(a, b);
   }
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/backends/agree.h"
+#include "tests/backends/code_from.h"
 #include "tools/modes.h"
 #include "weft/backends/cpu/jit.h"
 
@@ -158,4 +159,64 @@ TEST_CASE("the sum of one negative zero is that, and of more is zero, in every m
             CHECK((n == 1 ? all(signbit(parts)) : !any(signbit(parts))).item<bool>());
           }
     }
+}
+
+// As IEEE 754's maximum and minimum, and as in JAX.
+TEST_CASE("of zeros of both signs the maximum is +0 and the minimum -0, in every mode and kind of code") {
+  const tools::Function maxima = [](std::span<const Array> xs) {
+    const Array &x = xs[0], &y = xs[1];
+    return tools::Arrays{maximum(x, y),
+                         maximum(x, 0.),
+                         maximum(-0., x),
+                         max(x, 1),
+                         max(x, 0),
+                         max(concatenate({x, y})),
+                         cummax(x, 1),
+                         cummax(x, 0, {.reverse = true}),
+                         clip(x, y, INFINITY),
+                         x.at(array({0, 1, 1})).max(y[array({0, 1, 2})])};
+  };
+  const tools::Function minima = [](std::span<const Array> xs) {
+    const Array &x = xs[0], &y = xs[1];
+    return tools::Arrays{minimum(x, y),
+                         minimum(x, -0.),
+                         minimum(0., x),
+                         min(x, 1),
+                         min(x, 0),
+                         min(concatenate({x, y})),
+                         cummin(x, 1),
+                         cummin(x, 0, {.reverse = true}),
+                         clip(x, -INFINITY, y),
+                         x.at(array({0, 1, 1})).min(y[array({0, 1, 2})])};
+  };
+  for (const char* code : {"", "baseline", "optimized"}) {
+    const CodeFrom from(code);
+    for (const DType t : {float32, float64, float16, bfloat16})
+      for (const int n : {2, 5, 40, 300}) {
+        // Rows of one sign, and rows with one element of the other sign.
+        const Array at = arange(0, n), first = stack({at < 0, at >= 0, at == n - 1, at != n / 2});
+        const Array second = stack({at % 2 == 0, at >= 0, at < 0, at == 0});
+        const auto zeros_of = [&](const Array& negative) { return where(negative, convert(array(-0.), t), convert(array(0.), t)); };
+        const std::vector<tools::Arrays> lanes(2, {zeros_of(first), zeros_of(second)});
+        // The sign bit of a maximum is the minimum of the sign bits.
+        const tools::Arrays signs{convert(first, int32), convert(second, int32)};
+        const auto check = [&](const tools::Function& f, const tools::Arrays& wanted) {
+          for (const tools::Mode& mode : tools::modes())
+            for (const tools::Arrays& results : mode.run(f, lanes))
+              for (std::size_t i = 0; i < results.size(); ++i) {
+                CAPTURE(mode.name);
+                CAPTURE(code);
+                CAPTURE(t.name());
+                CAPTURE(n);
+                CAPTURE(i);
+                CHECK(array_equal(signbit(results[i]), wanted[i] != 0));
+              }
+        };
+        const Array &a = signs[0], &b = signs[1], few = b[array({0, 1, 2})];
+        check(maxima, {minimum(a, b), zeros_like(a), a, min(a, 1), min(a, 0), min(concatenate({a, b})), cummin(a, 1),
+                       cummin(a, 0, {.reverse = true}), minimum(a, b), a.at(array({0, 1, 1})).min(few)});
+        check(minima, {maximum(a, b), ones_like(a), a, max(a, 1), max(a, 0), max(concatenate({a, b})), cummax(a, 1),
+                       cummax(a, 0, {.reverse = true}), maximum(a, b), a.at(array({0, 1, 1})).max(few)});
+      }
+  }
 }

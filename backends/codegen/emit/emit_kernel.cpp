@@ -343,12 +343,15 @@ void KernelEmitter::reduce(std::size_t number) {
       if (r.kind != Reduction::Kind::reduce)
         carried.push_back(builder_.splat(llvm::Constant::getNullValue(builder_.type(k_.dag[r.position].dtype)), width));
     }
-  // Then, for some reductions and each copy of the result, the lanes that have seen a NaN.
+  // Then, for some reductions and each copy of the result, the lanes that have seen a NaN, and the bits that elements have in common.
   std::vector<std::size_t> flags;
   for (const Reduction& r : t.reductions) {
     flags.push_back(carried.size());
     if (across && flags_nans(r))
-      carried.insert(carried.end(), copies.size(), builder_.splat(llvm::Constant::getNullValue(ir_.getInt1Ty()), width));
+      for (std::size_t c = 0; c < copies.size(); ++c) {
+        carried.push_back(builder_.splat(llvm::Constant::getNullValue(ir_.getInt1Ty()), width));
+        carried.push_back(builder_.splat(reduction_identity(builder_, r), width));
+      }
   }
   carried = run_loops(plans, std::move(carried), [&](Values acc) {
     // The copies of the reducing loops in this body.
@@ -405,8 +408,11 @@ void KernelEmitter::reduce(std::size_t number) {
         }
         // One comparison for two vectors.
         for (std::size_t u = 0; u < seen.size(); u += 2) {
-          Value*& flag = acc[flags[number_of_reduction] + number_of_copy];
-          flag = ir_.CreateOr(flag, ir_.CreateFCmpUNO(seen[u], seen[std::min(u + 1, seen.size() - 1)]));
+          Value *&flag = acc[flags[number_of_reduction] + 2 * number_of_copy],
+                *&bits = acc[flags[number_of_reduction] + 2 * number_of_copy + 1];
+          Value* other = seen[std::min(u + 1, seen.size() - 1)];
+          flag = ir_.CreateOr(flag, ir_.CreateFCmpUNO(seen[u], other));
+          bits = builder_.common_bits(r.combiner == Combiner::max, bits, builder_.common_bits(r.combiner == Combiner::max, seen[u], other));
         }
         next += each * static_cast<std::size_t>(partial);
       }
@@ -439,10 +445,11 @@ void KernelEmitter::reduce(std::size_t number) {
         if (arg) position.resize(half);
       }
       if (across && arg) horizontal_arg(r, value[0], position[0]);
-      if (across && !arg) value[0] = horizontal(r, value[0], flagged);
+      if (across && !arg) value[0] = horizontal(value[0], [&](Value* a, Value* b) { return join(r, a, b, flagged); });
       if (flagged) {
-        Value* flag = carried[flags[number_of_reduction] + number_of_copy];
+        Value* flag = carried[flags[number_of_reduction] + 2 * number_of_copy];
         flag = ir_.CreateBitCast(flag, ir_.getIntNTy(static_cast<unsigned>(width)));
+        value[0] = with_sign_of_zeros(r, value[0], carried[flags[number_of_reduction] + 2 * number_of_copy + 1]);
         value[0] = ir_.CreateSelect(ir_.CreateIsNotNull(flag), llvm::ConstantFP::getNaN(value[0]->getType()), value[0]);
       }
       const auto set = [&](int local, Value* v) {
@@ -514,10 +521,15 @@ Value* KernelEmitter::join(const Reduction& r, Value* a, Value* b, bool flagged)
   if (!flagged) return combine(builder_, r, a, b);
   return ir_.CreateSelect(r.combiner == Combiner::max ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
 }
-Value* KernelEmitter::horizontal(const Reduction& r, Value* v, bool flagged) {
+Value* KernelEmitter::horizontal(Value* v, llvm::function_ref<Value*(Value*, Value*)> join) {
   const int lanes = VectorBuilder::lanes_of(v);
-  for (int half = lanes / 2; half >= 1; half /= 2) v = join(r, v, ir_.CreateShuffleVector(v, upper_half(lanes, half)), flagged);
+  for (int half = lanes / 2; half >= 1; half /= 2) v = join(v, ir_.CreateShuffleVector(v, upper_half(lanes, half)));
   return lanes > 1 ? ir_.CreateExtractElement(v, std::uint64_t{0}) : v;
+}
+Value* KernelEmitter::with_sign_of_zeros(const Reduction& r, Value* v, Value* bits) {
+  Value* zero = llvm::ConstantFP::getZero(v->getType());
+  bits = horizontal(bits, [&](Value* a, Value* b) { return builder_.common_bits(r.combiner == Combiner::max, a, b); });
+  return ir_.CreateSelect(ir_.CreateFCmpOEQ(v, zero), ir_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, bits), v);
 }
 void KernelEmitter::horizontal_arg(const Reduction& r, Value*& value, Value*& position) {
   const int lanes = VectorBuilder::lanes_of(value);

@@ -73,11 +73,12 @@ class KernelEmitter {
   /// Whether the reduction multiplies and adds in one step.
   bool is_fused(const Reduction& r, Value* keep) const;
   DType index_dtype(const Reduction& r) const { return k_.dag[r.position].dtype; }
-  /// Whether an extremum across lanes ignores NaNs and flags the lanes that saw one, which takes fewer instructions than an extremum that
-  /// propagates NaN.
+  /// Whether an extremum across lanes ignores NaNs and the signs of zeros, and keeps account of the lanes that saw a NaN and of the signs
+  /// that all elements have in common, which takes fewer instructions.
   bool flags_nans(const Reduction& r) const;
   Value* join(const Reduction& r, Value* a, Value* b, bool flagged);
-  Value* horizontal(const Reduction& r, Value* v, bool flagged);
+  Value* with_sign_of_zeros(const Reduction& r, Value* v, Value* bits);
+  Value* horizontal(Value* v, llvm::function_ref<Value*(Value*, Value*)> join);  ///< of all lanes, halves first
   void horizontal_arg(const Reduction& r, Value*& value, Value*& position);
 
   // Values.

@@ -99,20 +99,32 @@ Value* VectorBuilder::compare(ScalarOp op, DType t, Value* a, Value* b) {
   return ir_.CreateICmp(t.is_signed() ? with_sign[k] : without[k], a, b);
 }
 
-/// A splat of a number that is not NaN.
-static bool is_number(Value* v) {
+/// A splat of a number that is not NaN, or null.
+static const llvm::ConstantFP* number_of(Value* v) {
   const auto* c = llvm::dyn_cast<llvm::Constant>(v);
   if (c && c->getType()->isVectorTy()) c = c->getSplatValue();
   const auto* f = llvm::dyn_cast_or_null<llvm::ConstantFP>(c);
-  return f && !f->isNaN();
+  return f && !f->isNaN() ? f : nullptr;
 }
 
-/// NaN if either operand is. Three instructions; one where an operand is a known number.
+/// NaN if either operand is; +0 is larger than -0. Five instructions; one or two where an operand is a known number.
 Value* VectorBuilder::extremum(bool maximum, Value* a, Value* b) {
-  if (is_number(b)) std::swap(a, b);
-  if (is_number(a)) return ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
+  if (number_of(b)) std::swap(a, b);
+  if (const llvm::ConstantFP* number = number_of(a)) {
+    // Of equals the number is chosen where it is the zero that is wanted.
+    if (number->isZero() && number->isNegative() != maximum)
+      return ir_.CreateSelect(maximum ? ir_.CreateFCmpOGE(a, b) : ir_.CreateFCmpOLE(a, b), a, b);
+    return ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
+  }
   Value* chosen = ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
-  return ir_.CreateSelect(ir_.CreateFCmpUNO(a, a), a, chosen);
+  chosen = ir_.CreateSelect(ir_.CreateFCmpUNO(a, a), a, chosen);
+  return ir_.CreateSelect(ir_.CreateFCmpOEQ(a, b), common_bits(maximum, a, b), chosen);
+}
+
+Value* VectorBuilder::common_bits(bool maximum, Value* a, Value* b) {
+  llvm::Type* bits = with_lanes(ir_.getIntNTy(a->getType()->getScalarSizeInBits()), a);
+  Value *x = ir_.CreateBitCast(a, bits), *y = ir_.CreateBitCast(b, bits);
+  return ir_.CreateBitCast(maximum ? ir_.CreateAnd(x, y) : ir_.CreateOr(x, y), a->getType());
 }
 
 /// LLVM 19 takes a lane of a quotient for 0 where it knows both operands as 0, as they are in lanes that a masked load leaves out: the

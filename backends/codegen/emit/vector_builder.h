@@ -52,6 +52,8 @@ class VectorBuilder final : public KernelBuilder {
 
   llvm::Value* op(ScalarOp o, DType result, std::span<const V> operands) { return (*this)[emit(o, result, operands)]; }
   llvm::Value* math_op(MathFunction f, std::span<const V> operands) { return (*this)[emit_math(f, operands)]; }
+  /// The extremum of equal numbers: zeros of both signs are equal, and +0 is larger than -0.
+  llvm::Value* common_bits(bool maximum, llvm::Value* a, llvm::Value* b);
   llvm::Value* constant_value(DType t, double floating, std::int64_t integer) { return (*this)[emit_constant(t, floating, integer)]; }
 
   V call_where(V condition, MathFunction f, std::span<const V> operands, V fast) override;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "weft/core/base/extrema.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/elementwise/wrapping.h"
@@ -197,6 +198,13 @@ template <class T>
 bool is_nan(T x) {
   return x != x;
 }
+template <bool kLarger, class T>
+T extremum(T x, T y) {
+  if constexpr (is_complex_storage<T>)
+    return is_nan(x) ? x : is_nan(y) ? y : (kLarger ? is_less(x, y) : is_less(y, x)) ? y : x;
+  else
+    return extremum_of<kLarger>(x, y);
+}
 V kernel_less(KernelBuilder& b, V x, V y) {
   if (!x.dtype.is_complex()) return b.lt(x, y);
   return b.select(b.ne(b.real(x), b.real(y)), b.lt(b.real(x), b.real(y)), b.lt(b.imag(x), b.imag(y)));
@@ -215,11 +223,11 @@ struct Extremum : Binary<Op> {
   static Array partial_y(const Array& t, const Array& x, const Array& y, const Array& out) { return share(t, y, out, x); }
 };
 struct Max : Extremum<Max> {
-  static constexpr std::string_view name = "max", doc = "The larger operand; NaN if one is.";
+  static constexpr std::string_view name = "max", doc = "The larger operand; NaN if one is. +0 is larger than -0.";
   static constexpr Combiner combiner = Combiner::max;
   template <class T>
   static T ref(T x, T y) {
-    return is_nan(x) ? x : is_nan(y) ? y : is_less(x, y) ? y : x;
+    return extremum<true>(x, y);
   }
   static V kernel(KernelBuilder& b, V x, V y) { return b.max(x, y); }
   static V complex_kernel(KernelBuilder& b, V x, V y) {
@@ -227,11 +235,11 @@ struct Max : Extremum<Max> {
   }
 };
 struct Min : Extremum<Min> {
-  static constexpr std::string_view name = "min", doc = "The smaller operand; NaN if one is.";
+  static constexpr std::string_view name = "min", doc = "The smaller operand; NaN if one is. -0 is smaller than +0.";
   static constexpr Combiner combiner = Combiner::min;
   template <class T>
   static T ref(T x, T y) {
-    return is_nan(x) ? x : is_nan(y) ? y : is_less(y, x) ? y : x;
+    return extremum<false>(x, y);
   }
   static V kernel(KernelBuilder& b, V x, V y) { return b.min(x, y); }
   static V complex_kernel(KernelBuilder& b, V x, V y) {

@@ -1,6 +1,7 @@
 // Choice between operands, element by element.
 #include <cstring>
 
+#include "weft/core/base/extrema.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/movement/index_rules.h"
@@ -92,9 +93,7 @@ struct Clamp : Elementwise<Clamp, 3> {
   static constexpr unsigned values = kExact | kHasBounds;
   template <class T>
   static T ref(T lo, T x, T hi) {
-    if constexpr (std::is_floating_point_v<T>)
-      if (lo != lo || x != x || hi != hi) return lo + x + hi;
-    return std::min(std::max(x, lo), hi);
+    return smaller(larger(x, lo), hi);
   }
   static std::vector<Tangent> jvp(const JvpContext& c) {
     const Array &lo = c.in[0], &x = c.in[1], &hi = c.in[2];

@@ -10,6 +10,7 @@
 #include "weft/core/array/host.h"
 #include "weft/core/array/storage.h"
 #include "weft/core/base/counted.h"
+#include "weft/core/base/extrema.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
@@ -133,8 +134,7 @@ void keep_extremum(const ReferenceContext& c) {
       T* out = c.out[0].as<T>();
       const T* updates = c.in[2].as<T>();
       combine_windows(c, p.dimension_numbers, p.mode, [&](std::int64_t at, std::int64_t element) {
-        const auto a = load_element(out[at]), b = load_element(updates[element]);
-        if ((kMax ? b > a : b < a) || b != b) out[at] = updates[element];
+        out[at] = store_element<T>(extremum_of<kMax>(load_element(out[at]), load_element(updates[element])));
       });
     }
   });

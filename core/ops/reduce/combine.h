@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/core/array/storage.h"
+#include "weft/core/base/extrema.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ops/elementwise/wrapping.h"
 
@@ -57,9 +58,9 @@ V combine(V a, V b) {
       return C == Combiner::sum ? a + b : wrapping_mul(a, b);
     }
   } else if constexpr (C == Combiner::max) {
-    return a != a || a > b ? a : b;
+    return larger(a, b);
   } else if constexpr (C == Combiner::min) {
-    return a != a || a < b ? a : b;
+    return smaller(a, b);
   } else if constexpr (C == Combiner::logical_and) {
     return static_cast<V>(a & b);
   } else if constexpr (C == Combiner::logical_or) {
