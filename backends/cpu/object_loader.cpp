@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <map>
+#include <string>
+
+#include "weft/core/errors/error.h"
 
 namespace weft::detail {
 namespace {
@@ -38,7 +42,14 @@ class ObjectLoader {
     map();
     for (std::size_t i = 0; i < sections_.size(); ++i)
       if (sections_[i].sh_type == SHT_RELA) relocate(sections_[i]);
-    if (mprotect(to_.memory_, to_.bytes_, PROT_READ | PROT_EXEC) != 0) throw Unknown();
+    if (mprotect(to_.memory_, to_.bytes_, PROT_READ | PROT_EXEC) != 0) {
+      if (errno == EACCES || errno == EPERM)
+        throw CompileError(
+            std::string("cpu: this process may not run code that it makes (mprotect: ") + std::strerror(errno) +
+            "), as under PR_SET_MDWE, systemd's MemoryDenyWriteExecute or a seccomp filter; permit it, or compile the program "
+            "ahead of time (export_object)");
+      throw Unknown();
+    }
     for (std::size_t i = 1; i < symbols_.size(); ++i)
       if (const Elf64_Sym& s = symbols_[i]; ELF64_ST_BIND(s.st_info) == STB_GLOBAL && s.st_shndx != SHN_UNDEF)
         to_.symbols_.emplace_back(name_of(s), value_of(i));

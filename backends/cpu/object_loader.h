@@ -14,7 +14,8 @@ namespace weft::detail {
 class LoadedObject {
  public:
   /// `address` gives what other libraries have by their symbols' names; null: there is none. nullptr: the file is for another processor,
-  /// isn't whole, or holds something that isn't known here (data that is written to, an unusual relocation).
+  /// isn't whole, or holds something that isn't known here (data that is written to, an unusual relocation). Throws CompileError where the
+  /// process may not run what it has written.
   static std::unique_ptr<LoadedObject> of(std::string_view file, FunctionRef<void*(const char* name)> address);
   ~LoadedObject();
   LoadedObject(const LoadedObject&) = delete;

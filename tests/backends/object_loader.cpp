@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <weft/weft.h>
 
 #include <fstream>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "tests/folder.h"
+#include "tests/messages.h"
 
 using namespace weft;
 using weft::detail::LoadedObject;
@@ -84,4 +88,22 @@ TEST_CASE("object loader: what isn't a whole object file for this processor is r
       changed[at] = static_cast<char>(changed[at] ^ 1 << bit);
       LoadedObject::of(changed, of_process);
     }
+}
+
+TEST_CASE("object loader: where a process may not run code that it makes, the error says so") {
+  constexpr int kForbid = 65;  // PR_SET_MDWE, of Linux 6.3
+  const pid_t child = fork();
+  if (child == 0) {
+    if (prctl(kForbid, 1, 0, 0, 0) != 0) _exit(2);
+    const auto loop = jit([](const Array& x) { return fori_loop(0, 10, [](const Array& i, const Array& y) { return y * 1.25f + i; }, x); });
+    const std::string message = test::message_of<CompileError>([&] { loop(ones(3)); });
+    _exit(test::has(message, "may not run code that it makes") && test::has(message, "object_loader.cpp") ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
+    MESSAGE("not tried: this kernel has no PR_SET_MDWE");
+    return;
+  }
+  CHECK(status == 0);
 }
