@@ -44,8 +44,11 @@ class ByLeaf final : public Rule {
   std::vector<Array> init(const Leaves& params) const override {
     std::vector<Array> state;
     if (rule_.counts) state.push_back(zeros({}, int32));
-    for (const Array& p : params.arrays)
-      for (const Array& x : rule_.init(p)) state.push_back(x);
+    for (std::size_t i = 0; i < params.arrays.size(); ++i) {
+      const std::vector<Array> kept = rule_.init(params.arrays[i]);
+      if (!kept.empty() && !params.arrays[i].dtype().is_inexact()) refuse_integers(params.arrays[i], params.paths[i]);
+      state.insert(state.end(), kept.begin(), kept.end());
+    }
     return state;
   }
   std::vector<Array> update(const Leaves& updates, std::span<const Array>& state, const Leaves* params,
@@ -68,6 +71,12 @@ class ByLeaf final : public Rule {
   }
 
  private:
+  [[noreturn]] void refuse_integers(const Array& p, const std::string& path) const {
+    throw DTypeError(fmt::format("{}: the parameter{}{} is {}, and its updates would be rounded to whole numbers; convert it to a floating "
+                                 "type, or leave it out (masked)",
+                                 rule_.name, path.empty() ? "" : " ", path, detail::to_string(p.aval())),
+                     detail::effective_loc({}));
+  }
   [[noreturn]] void refuse(const Array& kept, const Array& g, const std::string& path) const {
     throw ShapeError(
         fmt::format("{}: the update{}{} is {}, and what the state keeps of it {}; the state must be that of the same parameters",

@@ -283,3 +283,12 @@ TEST_CASE("optimizers: masks by path, moving averages, derivatives of the learni
             "adam: the update .w is f32[3,2]"));
   CHECK_THROWS_AS(optim::multi_steps(adamw, 0), Error);
 }
+
+TEST_CASE("optim: what is kept of whole numbers would be rounded, so they are refused unless they are left out") {
+  const std::map<std::string, Array> params{{"counts", array({5, 6})}, {"w", ones(2)}};
+  for (const auto& t : {optim::adam(0.1), optim::sgd(0.1, 0.9), optim::rmsprop(0.1), optim::chain({optim::clip(1.), optim::adagrad(0.1)})})
+    CHECK(has(message_of<DTypeError>([&] { t.init(params); }), {"[\"counts\"]", "i32[2]", "rounded to whole numbers", "masked"}));
+  const auto rest = optim::masked(optim::adam(0.1), [](const std::string&, const Array& p) { return p.dtype().is_inexact(); });
+  CHECK(rest.update(params, rest.init(params), params).first.at("counts").dtype() == int32);
+  optim::sgd(0.1).init(params);  // keeps nothing
+}
