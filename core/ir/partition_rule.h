@@ -93,6 +93,14 @@ struct PartitionTransform {
 template <class Op>
 using PartitionRule = Rule<PartitionTransform, Op>;
 
+/// Whether an equation with these parameters decides shardings itself, so that it is partitioned also where no operand is sharded.
+struct DecidesShardingTransform {
+  static constexpr std::string_view name = "decides_sharding", doc = "It decides shardings itself, also of unsharded operands.";
+  using Function = bool(const ParamsBase&);
+};
+template <class Op>
+using DecidesShardingRule = Rule<DecidesShardingTransform, Op>;
+
 /// The parameters that a movement has on blocks, for operations whose parameters contain sizes.
 struct BlockParamsTransform {
   static constexpr std::string_view name = "block_params", doc = "The parameters of a movement of blocks.";

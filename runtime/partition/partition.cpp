@@ -61,12 +61,10 @@ class Partitioner {
     if (const ShardMapParams* q = device_map(e); q && runs_over_free_axes(*q, p_.free_axes(), p_.mesh())) return map(*q, in, e.loc);
     const bool moves = e.op->kind == Kind::movement || e.op->kind == Kind::concatenate;
     const auto is_sharded = [&](const ShardedValue& x) { return x.is_sharded() || (moves && x.slice); };
-    const bool is_call = e.op->kind == Kind::call, is_asked = is_call && find_rule<PartitionTransform>(*e.op);
-    if (std::none_of(in.begin(), in.end(), is_sharded) && !holds_shardings(e) && !is_asked) return replicated(e, in);
+    if (std::none_of(in.begin(), in.end(), is_sharded) && !decides_sharding(e)) return replicated(e, in);
     if (e.op->kind == Kind::collective) return collective(e, in, out);
-    if (is_call && !is_asked) return call(e, in);
     if (std::optional<ShardedValues> results = partition_eqn({p_, e, in, out, run_partitioned})) return std::move(*results);
-    if (is_call) return call(e, in);
+    if (e.op->kind == Kind::call) return call(e, in);
     ShardedValues wholes;
     for (const ShardedValue& x : in) wholes.push_back(p_.gathered(x, e.loc));
     return replicated(e, wholes);
@@ -83,11 +81,11 @@ class Partitioner {
     return results;
   }
 
-  static bool holds_shardings(const Eqn& e) {
-    bool any = false;
-    each_program(e, [&](const Jaxpr& inner) {
-      for (const Eqn& one : inner.eqns()) any = any || sharding_constraint(one) || device_map(one) || holds_shardings(one);
-    });
+  /// Whether the equation, or one of its sub-programs, decides shardings itself.
+  static bool decides_sharding(const Eqn& e) {
+    DecidesShardingTransform::Function* const rule = find_rule<DecidesShardingTransform>(*e.op);
+    bool any = rule && rule(*e.params);
+    each_program(e, [&](const Jaxpr& inner) { any = any || std::any_of(inner.eqns().begin(), inner.eqns().end(), decides_sharding); });
     return any;
   }
 

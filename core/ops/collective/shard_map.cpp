@@ -9,6 +9,7 @@
 #include "weft/core/base/counted.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/partition_rule.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/map_body.h"
@@ -306,6 +307,7 @@ constexpr const Primitive* kPrimitives[] = {&primitive_of<ShardMap>};
 const Rule<DeviceMapTransform, ShardMap> shard_map_is_map([](const ParamsBase& p) -> const ShardMapParams& {
   return params_as<ShardMapParams>(p);
 });
+const DecidesShardingRule<ShardMap> shard_map_decides([](const ParamsBase&) { return true; });
 const VaryingRule<ShardMap> shard_map_varying([](const VaryingContext& c) -> std::optional<VaryingList> {
   const auto& p = c.get<ShardMapParams>();
   if (!p.check_vma) return {};

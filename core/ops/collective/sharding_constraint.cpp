@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "weft/core/ir/kernel_builder.h"
+#include "weft/core/ir/partition_rule.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/text/text.h"
 #include "weft/core/text/text_rules.h"
@@ -89,6 +90,7 @@ const TextRule<ShardingConstraint> constraint_text([] { return TextTraits{.added
 const Rule<ShardingConstraintTransform, ShardingConstraint> constraint_sharding([](const ParamsBase& p) -> const SpecOnMesh& {
   return params_as<ShardingConstraintParams>(p).sharding;
 });
+const DecidesShardingRule<ShardingConstraint> constraint_decides([](const ParamsBase&) { return true; });
 
 constexpr const Primitive* kPrimitives[] = {&primitive_of<ShardingConstraint>};
 

@@ -92,6 +92,10 @@ std::optional<ShardedValues> partition_custom(const PartitionContext& c) {
 }
 
 const PartitionRule<CustomPartitioning> custom_partitioning_rule(partition_custom);
+const DecidesShardingRule<CustomPartitioning> custom_partitioning_decides([](const ParamsBase& p) {
+  const CallPartitionerParam& partition = params_as<CustomPartitioningParams>(p).partition;
+  return partition.rule && partition.rule->asked_of_whole();
+});
 constexpr ParamValue kLeftOut[] = {{"num_consts", "0"}};
 const TextRule<CustomPartitioning> custom_partitioning_text([] { return TextTraits{.left_out = kLeftOut}; });
 const VaryingRule<CustomPartitioning> custom_partitioning_varying(varying_of_body);
