@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <functional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -58,6 +59,27 @@ bool moves(const Kernel& k, int operations) {
   return true;
 }
 
+NodeId copied_position(const Dag& from, NodeId position, Dag& to, const std::function<NodeId(int)>& index);
+/// The position in another kernel, where `index` gives the index along a loop.
+NodeId copied_position(const Dag& from, const Affine& position, Dag& to, const std::function<NodeId(int)>& index) {
+  NodeId sum = to.index(position.constant);
+  for (const AffineTerm& t : position.terms) {
+    NodeId atom = -1;
+    if (t.atom >= 0) {
+      atom = index(t.atom);
+    } else {
+      const Node& n = from[~t.atom];
+      const NodeId of = copied_position(from, n.operands[0], to, index);
+      atom = n.kind == NodeKind::index_div ? to.divide(of, n.integer) : to.modulo(of, n.integer);
+    }
+    sum = to.combine(sum, 1, atom, t.coef);
+  }
+  return sum;
+}
+NodeId copied_position(const Dag& from, NodeId position, Dag& to, const std::function<NodeId(int)>& index) {
+  return copied_position(from, from.affine(position), to, index);
+}
+
 /// The kernel for a part of its points: along one loop those from `low` on.
 class Part {
  public:
@@ -94,20 +116,8 @@ class Part {
 
   NodeId position(NodeId old) {
     Dag& dag = part_.kernel.dag;
-    const Affine& a = old_.affine(old);
-    NodeId sum = dag.index(a.constant);
-    for (const AffineTerm& t : a.terms) {
-      NodeId atom = -1;
-      if (t.atom >= 0) {
-        atom = t.atom == dim_ ? dag.offset(dag.index_dim(t.atom), low_) : dag.index_dim(t.atom);
-      } else {
-        const Node& n = old_[~t.atom];
-        const NodeId of = position(n.operands[0]);
-        atom = n.kind == NodeKind::index_div ? dag.divide(of, n.integer) : dag.modulo(of, n.integer);
-      }
-      sum = dag.combine(sum, 1, atom, t.coef);
-    }
-    return sum;
+    return copied_position(old_, old, dag,
+                           [&](int dim) { return dim == dim_ ? dag.offset(dag.index_dim(dim), low_) : dag.index_dim(dim); });
   }
 
   /// A selection by a known condition is what it selects: the rest is not made.
@@ -261,7 +271,7 @@ class Widener {
     wide.nests.emplace_back();
     for (const Store& s : k_.nests[0].stores) {
       const KernelValue v = value(s.value);
-      wide.nests[0].stores.push_back({s.arg, position(s.position, times_), v.id});
+      wide.nests[0].stores.push_back({s.arg, word_position(s.position), v.id});
     }
     return wide;
   }
@@ -273,21 +283,15 @@ class Widener {
            std::all_of(a.terms.begin(), a.terms.end(),
                        [&](const AffineTerm& t) { return t.atom == dim_ ? t.coef == 1 : t.coef % times_ == 0; });
   }
-  NodeId position(NodeId old, std::int64_t divisor) {
-    const Affine& a = old_.affine(old);
-    NodeId sum = dag_->index(a.constant / divisor);
-    for (const AffineTerm& t : a.terms) {
-      NodeId atom = -1;
-      if (t.atom >= 0) {
-        atom = dag_->index_dim(t.atom);
-      } else {
-        const Node& n = old_[~t.atom];
-        const NodeId of = position(n.operands[0], 1);
-        atom = n.kind == NodeKind::index_div ? dag_->divide(of, n.integer) : dag_->modulo(of, n.integer);
-      }
-      sum = dag_->combine(sum, 1, atom, t.atom == dim_ ? 1 : t.coef / divisor);
-    }
-    return sum;
+  NodeId position(NodeId old) {
+    return copied_position(old_, old, *dag_, [&](int dim) { return dag_->index_dim(dim); });
+  }
+  /// A position of elements as one of words.
+  NodeId word_position(NodeId old) {
+    Affine words = old_.affine(old);
+    words.constant /= times_;
+    for (AffineTerm& t : words.terms) t.coef = t.atom == dim_ ? 1 : t.coef / times_;
+    return copied_position(old_, words, *dag_, [&](int dim) { return dag_->index_dim(dim); });
   }
   KernelValue value(NodeId id) {
     KernelValue& known = made_[static_cast<std::size_t>(id)];
@@ -302,9 +306,9 @@ class Widener {
         for (std::int64_t i = 0; i < times_; ++i) word |= bits_of(n) << 8 * bytes_ * i;
         return dag_->integer(wide_, static_cast<std::int64_t>(word));
       }
-      case NodeKind::index_below: return dag_->below(position(n.operands[0], 1), n.integer);
+      case NodeKind::index_below: return dag_->below(position(n.operands[0]), n.integer);
       case NodeKind::load:
-        return dag_->load(static_cast<int>(n.integer), wide_, position(n.operands[0], times_),
+        return dag_->load(static_cast<int>(n.integer), wide_, word_position(n.operands[0]),
                           n.operands[1] >= 0 ? value(n.operands[1]).id : -1);
       default: {
         const KernelValue first = value(n.operands[0]), second = value(n.operands[1]);
