@@ -88,4 +88,41 @@ std::vector<Value*> run_where(llvm::IRBuilder<>& ir, const char* label, Value* c
   return always ? results : either(ir, carried, entry->getParent(), results, last);
 }
 
+RepeatLoop::RepeatLoop(llvm::IRBuilder<>& ir, llvm::Type* index) : ir_(ir) {
+  llvm::Function* const function = ir.GetInsertBlock()->getParent();
+  inside_ = llvm::BasicBlock::Create(ir.getContext(), "repeat", function);
+  after_ = llvm::BasicBlock::Create(ir.getContext(), "done", function);
+  entry_ = ir.CreateBr(inside_);
+  ir.SetInsertPoint(inside_);
+  iteration_ = ir.CreatePHI(index, 2);
+  iteration_->addIncoming(llvm::ConstantInt::get(index, 0), entry_->getParent());
+}
+
+llvm::PHINode* RepeatLoop::carry(Value* start) {
+  llvm::PHINode* const phi = ir_.CreatePHI(start->getType(), 2);
+  phi->addIncoming(start, entry_->getParent());
+  carried_.push_back(phi);
+  return phi;
+}
+
+void RepeatLoop::go_on_where(Value* condition) {
+  llvm::BasicBlock* const body = llvm::BasicBlock::Create(ir_.getContext(), "again", inside_->getParent());
+  ir_.CreateCondBr(condition, body, after_);
+  ir_.SetInsertPoint(body);
+  has_condition_ = true;
+}
+
+void RepeatLoop::end(llvm::ArrayRef<Value*> next, std::int64_t steps) {
+  llvm::Type* const index = iteration_->getType();
+  Value* const step = ir_.CreateAdd(iteration_, llvm::ConstantInt::get(index, 1));
+  llvm::BasicBlock* const last = ir_.GetInsertBlock();
+  iteration_->addIncoming(step, last);
+  for (std::size_t i = 0; i < carried_.size(); ++i) carried_[i]->addIncoming(next[i], last);
+  if (has_condition_)
+    ir_.CreateBr(inside_);
+  else
+    ir_.CreateCondBr(ir_.CreateICmpSLT(step, llvm::ConstantInt::get(index, static_cast<std::uint64_t>(steps))), inside_, after_);
+  ir_.SetInsertPoint(after_);
+}
+
 }  // namespace weft::detail

@@ -30,4 +30,28 @@ std::vector<llvm::Value*> run_where(llvm::IRBuilder<>& ir, const char* label, ll
                                     const std::vector<llvm::Value*>& carried,
                                     llvm::function_ref<std::vector<llvm::Value*>(llvm::Instruction* entry)> body);
 
+/// A loop within one point of a kernel, whose carried values are registers. Made, it is entered; after end(), code goes on behind it.
+class RepeatLoop {
+ public:
+  RepeatLoop(llvm::IRBuilder<>& ir, llvm::Type* index);
+  /// The branch into the loop, in front of which goes what is computed outside.
+  llvm::Instruction* entry() const { return entry_; }
+  /// The number of the step.
+  llvm::PHINode* iteration() const { return iteration_; }
+  /// A value that is carried from step to step.
+  llvm::PHINode* carry(llvm::Value* start);
+  /// Leaves the loop where the condition is false, with the values of the step's begin.
+  void go_on_where(llvm::Value* condition);
+  /// The carried values of the next step, in the order of carry(). Without go_on_where, `steps` is the number of steps.
+  void end(llvm::ArrayRef<llvm::Value*> next, std::int64_t steps);
+
+ private:
+  llvm::IRBuilder<>& ir_;
+  llvm::BasicBlock *inside_, *after_;
+  llvm::Instruction* entry_;
+  llvm::PHINode* iteration_;
+  std::vector<llvm::PHINode*> carried_;
+  bool has_condition_ = false;
+};
+
 }  // namespace weft::detail

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "weft/backends/codegen/emit/blocks.h"
 #include "weft/backends/codegen/emit/emit_kernel.h"
 
 namespace weft::detail {
@@ -27,7 +28,6 @@ void KernelEmitter::repeat(const Repeat& r) {
     Copy copy;
     Value* start = nullptr;
     llvm::PHINode* phi = nullptr;
-    Value* next = nullptr;
   };
   std::vector<Slot> slots;
   for (const Repeat::Carried& c : r.carried) {
@@ -41,23 +41,17 @@ void KernelEmitter::repeat(const Repeat& r) {
       seen.push_back(id);
       Value* start = get(c.start, copy);
       if (varies(dims)) start = full(start);
-      slots.push_back({&c, copy, start, nullptr, nullptr});
+      slots.push_back({&c, copy, start, nullptr});
     }
   }
-  llvm::BasicBlock* inside = llvm::BasicBlock::Create(module_.getContext(), "repeat", function_);
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(module_.getContext(), "done", function_);
+  RepeatLoop loop(ir_, ir_.getInt64Ty());
   Frame f;
   f.dim = r.dim;
-  f.entry = ir_.CreateBr(inside);
-  llvm::BasicBlock* before = f.entry->getParent();
-  ir_.SetInsertPoint(inside);
-  llvm::PHINode* iteration = ir_.CreatePHI(ir_.getInt64Ty(), 2);
-  iteration->addIncoming(i64(0), before);
-  f.iteration = iteration;
+  f.entry = loop.entry();
+  f.iteration = loop.iteration();
   frames_.push_back(std::move(f));
   for (Slot& s : slots) {
-    s.phi = ir_.CreatePHI(s.start->getType(), 2);
-    s.phi->addIncoming(s.start, before);
+    s.phi = loop.carry(s.start);
     frames_.back().memo[key(local_nodes_.at(s.carried->local), s.copy)] = s.phi;
   }
   if (r.go_on >= 0) {
@@ -67,39 +61,31 @@ void KernelEmitter::repeat(const Repeat& r) {
       if (VectorBuilder::lanes_of(go) > 1 && mask_) go = ir_.CreateAnd(go, mask_);
       any = any ? (any->getType() == go->getType() ? ir_.CreateOr(any, go) : ir_.CreateOr(any_lane(ir_, any), any_lane(ir_, go))) : go;
     }
-    llvm::BasicBlock* body = llvm::BasicBlock::Create(module_.getContext(), "again", function_);
-    ir_.CreateCondBr(any_lane(ir_, any), body, after);
-    ir_.SetInsertPoint(body);
+    loop.go_on_where(any_lane(ir_, any));
   }
   for (const Repeat& inner : r.inner) repeat(inner);
-  for (Slot& s : slots) {
-    s.next = get(s.carried->next, s.copy);
+  std::vector<Value*> next;
+  for (const Slot& s : slots) {
+    Value* v = get(s.carried->next, s.copy);
     const int lanes = VectorBuilder::lanes_of(s.phi);
-    if (lanes > 1) s.next = builder_.splat(s.next, lanes);
-    if (r.go_on < 0) continue;
+    if (lanes > 1) v = builder_.splat(v, lanes);
     // Finished lanes keep their values; if all lanes go on or none, no select is needed.
-    Value* go = get(r.go_on, s.copy);
-    if (VectorBuilder::lanes_of(go) > 1 || copies.size() > 1) s.next = ir_.CreateSelect(go, s.next, s.phi);
+    if (Value* go = r.go_on >= 0 ? get(r.go_on, s.copy) : nullptr; go && (VectorBuilder::lanes_of(go) > 1 || copies.size() > 1))
+      v = ir_.CreateSelect(go, v, s.phi);
+    next.push_back(v);
   }
   std::vector<const Store*> stores;
   for (const Store& s : r.stores) stores.push_back(&s);
   store_all(stores);
-  Value* next = ir_.CreateAdd(iteration, i64(1));
-  llvm::BasicBlock* last = ir_.GetInsertBlock();
-  iteration->addIncoming(next, last);
-  for (Slot& s : slots) s.phi->addIncoming(s.next, last);
-  if (r.go_on >= 0)
-    ir_.CreateBr(inside);
-  else
-    ir_.CreateCondBr(ir_.CreateICmpSLT(next, i64(k_.dag.dims[static_cast<std::size_t>(r.dim)])), inside, after);
+  loop.end(next, k_.dag.dims[static_cast<std::size_t>(r.dim)]);
   frames_.pop_back();
-  ir_.SetInsertPoint(after);
-  for (const Slot& s : slots) {
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const Slot& s = slots[i];
     const auto node = local_nodes_.find(s.carried->result);
     if (node == local_nodes_.end()) continue;
     const Node& n = k_.dag[node->second];
     auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, true))].memo;
-    memo[key(node->second, s.copy)] = r.go_on >= 0 ? s.phi : s.next;
+    memo[key(node->second, s.copy)] = r.go_on >= 0 ? s.phi : next[i];
   }
 }
 

@@ -305,48 +305,29 @@ std::shared_ptr<void> GpuEmitter::along(std::span<const int> dims, int lanes) {
 void GpuEmitter::repeat(const Repeat& r, Value* condition) {
   struct Slot {
     const Repeat::Carried* carried;
+    Value* start;
     llvm::PHINode* phi;
-    Value *start, *next;
   };
   std::vector<Slot> slots;
   for (const Repeat::Carried& c : r.carried)
-    if (local_nodes_.count(c.local) > 0) slots.push_back({&c, nullptr, get(c.start), nullptr});
-  llvm::LLVMContext& context = module_.getContext();
-  llvm::BasicBlock* inside = llvm::BasicBlock::Create(context, "repeat", function_);
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "done", function_);
-  llvm::Instruction* entry = ir_.CreateBr(inside);
-  ir_.SetInsertPoint(inside);
-  llvm::PHINode* iteration = ir_.CreatePHI(index_type(), 2);
-  iteration->addIncoming(number(0), entry->getParent());
-  scopes_.push_back({std::uint64_t{1} << r.dim, entry, {}});
-  coordinate_[static_cast<std::size_t>(r.dim)] = iteration;
+    if (local_nodes_.count(c.local) > 0) slots.push_back({&c, get(c.start), nullptr});
+  RepeatLoop loop(ir_, index_type());
+  scopes_.push_back({std::uint64_t{1} << r.dim, loop.entry(), {}});
+  coordinate_[static_cast<std::size_t>(r.dim)] = loop.iteration();
   for (Slot& s : slots) {
-    s.phi = ir_.CreatePHI(s.start->getType(), 2);
-    s.phi->addIncoming(s.start, entry->getParent());
+    s.phi = loop.carry(s.start);
     set_local(s.carried->local, s.phi);
   }
-  if (r.go_on >= 0) {
-    Value* go = get(r.go_on);
-    llvm::BasicBlock* body = llvm::BasicBlock::Create(context, "again", function_);
-    ir_.CreateCondBr(go, body, after);
-    ir_.SetInsertPoint(body);
-  }
+  if (r.go_on >= 0) loop.go_on_where(get(r.go_on));
   for (const Repeat& inner : r.inner) repeat(inner, condition);
-  for (Slot& s : slots) s.next = get(s.carried->next);
+  std::vector<Value*> next;
+  for (const Slot& s : slots) next.push_back(get(s.carried->next));
   std::vector<const Store*> stores;
   for (const Store& s : r.stores) stores.push_back(&s);
   store_all(stores, condition);
-  Value* next = ir_.CreateAdd(iteration, number(1));
-  llvm::BasicBlock* last = ir_.GetInsertBlock();
-  iteration->addIncoming(next, last);
-  for (Slot& s : slots) s.phi->addIncoming(s.next, last);
-  if (r.go_on >= 0)
-    ir_.CreateBr(inside);
-  else
-    ir_.CreateCondBr(ir_.CreateICmpSLT(next, number(k_.dag.dims[static_cast<std::size_t>(r.dim)])), inside, after);
+  loop.end(next, k_.dag.dims[static_cast<std::size_t>(r.dim)]);
   scopes_.pop_back();
-  ir_.SetInsertPoint(after);
-  for (const Slot& s : slots) set_local(s.carried->result, r.go_on >= 0 ? s.phi : s.next);
+  for (std::size_t i = 0; i < slots.size(); ++i) set_local(slots[i].carried->result, r.go_on >= 0 ? slots[i].phi : next[i]);
 }
 
 /// How many steps the reducing loops have together.
