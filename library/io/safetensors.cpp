@@ -9,6 +9,7 @@
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/text/json.h"
 #include "weft/library/io/foreign_memory.h"
 #include "weft/library/io/mapped_file.h"
 #include "weft/library/io/safetensors_header.h"

@@ -19,7 +19,5 @@ struct SafetensorsHeader {
 };
 /// Throws Error, with the position of the first byte that is wrong.
 SafetensorsHeader parse_safetensors_header(std::string_view text);
-/// A JSON string, quoted.
-std::string json_string(std::string_view s);
 
 }  // namespace weft::detail

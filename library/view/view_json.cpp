@@ -11,6 +11,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/primitive.h"
+#include "weft/core/text/json.h"
 #include "weft/core/text/text.h"
 #include "weft/core/trace/named_scope.h"
 
@@ -125,18 +126,13 @@ std::string text_of_step(const StepReport& s, double time) {
 }  // namespace
 
 std::string json_text(std::string_view s) {
-  std::string out = "\"";
-  for (const char c : s) {
-    if (c == '"' || c == '\\')
-      out += '\\', out += c;
-    else if (c == '\n')
-      out += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == '<')  // no `</script>`, no `<!--`
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+  std::string out;
+  for (const char c : json_string(s))
+    if (c == '<')  // no `</script>`, no `<!--`
+      out += "\\u003c";
     else
       out += c;
-  }
-  return out + "\"";
+  return out;
 }
 std::string json_number(double v) { return std::isfinite(v) ? fmt::format("{:.6g}", v) : "null"; }
 

@@ -15,6 +15,7 @@
 #include "weft/core/base/own_exit.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/text/json.h"
 #include "weft/core/trace/named_scope.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/device.h"
@@ -28,18 +29,6 @@ namespace {
 const char* name_of(Work work) {
   static constexpr const char* names[] = {"trace", "compile", "program", "kernel", "routine", "control", "collective", "transfer", "user"};
   return names[static_cast<int>(work)];
-}
-std::string json_string(std::string_view s) {
-  std::string out = "\"";
-  for (const char c : s) {
-    if (c == '"' || c == '\\')
-      out += '\\', out += c;
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      out += c;
-  }
-  return out + "\"";
 }
 /// The whole name of a step: its program, what it is, what of the user's it computes.
 std::string full_name(const TimelineEvent& e) {
