@@ -7,11 +7,6 @@ using namespace weft;
 namespace bench::random_programs {
 namespace {
 
-using A = const Array&;
-using Arrays = std::vector<Array>;
-
-const auto everything = slice();
-
 const Row kRows[] = {
     {"fir_f32_50000",
      [](Writer& w) {

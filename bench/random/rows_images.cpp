@@ -7,11 +7,6 @@ using namespace weft;
 namespace bench::random_programs {
 namespace {
 
-using A = const Array&;
-using Arrays = std::vector<Array>;
-
-Array f(A x, DType t) { return astype(x, t); }
-
 const Row kRows[] = {
     {"hsv_from_rgb_f32",
      [](Writer& w) {

@@ -9,12 +9,6 @@ using namespace weft;
 namespace bench::random_programs {
 namespace {
 
-using A = const Array&;
-using Arrays = std::vector<Array>;
-
-Array f(A x, DType t) { return astype(x, t); }
-const auto everything = slice();
-
 const Row kRows[] = {
     {"upper_case_u8_4M",
      [](Writer& w) {

@@ -12,24 +12,6 @@ using namespace weft;
 namespace bench::random_programs {
 namespace {
 
-using A = const Array&;
-using Arrays = std::vector<Array>;
-
-Array f(A x, DType t) { return astype(x, t); }
-const auto everything = slice();
-
-/// Gradients of a scalar function of several arrays.
-template <class F>
-Arrays gradients(const F& loss, const Arrays& of) {
-  return grad([&](const Arrays& p) { return loss(p); })(of);
-}
-
-/// `count` times: u = step(u).
-template <class Step>
-Array times(int count, Array u, Step step) {
-  return fori_loop(0, count, [&](const Array&, const Array& u) { return Array(step(u)); }, u);
-}
-
 const Row kRows[] = {
     {"ekf_range_bearing_f64",
      [](Writer& w) {

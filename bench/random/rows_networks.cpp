@@ -11,18 +11,6 @@ using namespace weft;
 namespace bench::random_programs {
 namespace {
 
-using A = const Array&;
-using Arrays = std::vector<Array>;
-
-Array f(A x, DType t) { return astype(x, t); }
-const auto everything = slice();
-
-/// Gradients of a scalar function of several arrays.
-template <class F>
-Arrays gradients(const F& loss, const Arrays& of) {
-  return grad([&](const Arrays& p) { return loss(p); })(of);
-}
-
 Array conv2d(A x, A k, const char* layout, const char* kernel, Shape strides = {1, 1}, int groups = 1) {
   return conv_general_dilated(x, k, strides, "SAME", {.dimension_numbers = {layout, kernel, layout}, .feature_group_count = groups});
 }

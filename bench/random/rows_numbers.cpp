@@ -11,18 +11,6 @@ using namespace weft;
 namespace bench::random_programs {
 namespace {
 
-using A = const Array&;
-using Arrays = std::vector<Array>;
-
-Array f(A x, DType t) { return astype(x, t); }
-const auto everything = slice();
-
-/// `count` times: u = step(u).
-template <class Step>
-Array times(int count, Array u, Step step) {
-  return fori_loop(0, count, [&](const Array&, const Array& u) { return Array(step(u)); }, u);
-}
-
 const Row kRows[] = {
     {"poisson_fft_f64_256",
      [](Writer& w) {

@@ -46,4 +46,22 @@ Values written(Writer& w, const Given (&given)[N], const char* body, F f) {
     return detail::called(w, inputs, body, result, true);
 }
 
+// What the functions are written with.
+using A = const weft::Array&;
+using Arrays = std::vector<weft::Array>;
+inline weft::Array f(A x, weft::DType t) { return astype(x, t); }
+inline const weft::Slice everything = weft::slice();
+
+/// Gradients of a scalar function of several arrays.
+template <class F>
+Arrays gradients(const F& loss, const Arrays& of) {
+  return weft::grad([&](const Arrays& p) { return loss(p); })(of);
+}
+
+/// `count` times: u = step(u).
+template <class Step>
+weft::Array times(int count, weft::Array u, Step step) {
+  return weft::fori_loop(0, count, [&](const weft::Array&, const weft::Array& x) { return weft::Array(step(x)); }, u);
+}
+
 }  // namespace bench::random_programs

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "tests/backends/agree.h"
+#include "tests/lcg.h"
 #include "weft/backends/codegen/emit/constant_quotients.h"
 
 using namespace weft;
@@ -36,11 +37,10 @@ std::vector<T> dividends(T c) {
   constexpr int p = Limits::digits;
   std::vector<T> all{
       0, T(-0.), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::max(), Limits::lowest(), Limits::denorm_min()};
-  std::uint64_t state = 7;
+  Lcg random{7};
   for (int exponent = Limits::min_exponent - p; exponent < Limits::max_exponent; ++exponent)
     for (int i = 0; i < 12; ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      const T mantissa = T(1) + static_cast<T>(state >> 11) * T(0x1p-53);
+      const T mantissa = T(1) + static_cast<T>(random.next() >> 11) * T(0x1p-53);
       const T quotient = std::ldexp(mantissa, exponent);
       // A quotient of p digits and half a unit more, times c, rounded: and its neighbours.
       const T x = i % 3 ? std::fma(quotient, c, std::ldexp(c, exponent - p)) : quotient;

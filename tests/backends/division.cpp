@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tests/backends/agree.h"
+#include "tests/lcg.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -24,9 +25,9 @@ void check_divisors(DType dtype) {
       for (const Wide off : {-1, 0, 1})
         dividends.push_back(
             static_cast<T>(static_cast<std::uint64_t>(d) * static_cast<std::uint64_t>(times) + static_cast<std::uint64_t>(off)));
-  std::uint64_t state = 3;
+  Lcg random{3};
   for (int i = 0; i < 300; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t state = random.next();
     dividends.push_back(static_cast<T>(sizeof(T) == 8 && i % 2 ? state : state >> 30));
   }
   const Array x = array(dividends);
@@ -59,9 +60,9 @@ TEST_CASE("division: integers by known numbers") {
 
 TEST_CASE("division: 64-bit integers by known numbers of up to 64 bits") {
   std::vector<std::int64_t> x{0, 1, -1, 2, -2, 9223372036854775807, -9223372036854775807 - 1, 4294967295, 4294967296, -4294967296};
-  std::uint64_t state = 11;
+  Lcg random{11};
   for (int i = 0; i < 500; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t state = random.next();
     x.push_back(static_cast<std::int64_t>(state >> i % 40));
   }
   const Array a = array(x);
@@ -89,9 +90,9 @@ TEST_CASE("division: 64-bit integers by others of all sizes") {
   std::vector<std::int64_t> x, y;
   for (const std::int64_t a : some)
     for (const std::int64_t b : some) x.push_back(a), y.push_back(b);
-  std::uint64_t state = 5;
+  Lcg random{5};
   for (int i = 0; i < 4000; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t state = random.next();
     const std::uint64_t divisor = state >> i % 62, times = (state * 2654435761u) >> (i % 62 ? 65 - i % 62 : 63);
     // Multiples and their neighbours.
     x.push_back(static_cast<std::int64_t>(divisor * times + static_cast<std::uint64_t>(i % 3) - 1));

@@ -12,11 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -29,22 +26,12 @@
 #include "weft/weft.h"
 
 using namespace weft;
+using namespace weft::test;
 using weft::sharding::P;
 namespace fs = std::filesystem;
 
 namespace {
 
-std::string contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-void put(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-std::vector<std::string> names(const std::string& folder) {
-  std::vector<std::string> all;
-  for (const auto& e : fs::directory_iterator(folder)) all.push_back(e.path().filename());
-  std::sort(all.begin(), all.end());
-  return all;
-}
 mode_t mode_of(const std::string& path) {
   struct stat s{};
   REQUIRE(lstat(path.c_str(), &s) == 0);

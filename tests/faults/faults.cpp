@@ -20,9 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -34,6 +32,7 @@
 #include "weft/weft.h"
 
 using namespace weft;
+using namespace weft::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -55,16 +54,6 @@ void require(bool holds, const std::string& what) {
   if (!holds) broken(what);
 }
 
-std::string contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-std::vector<std::string> names(const std::string& folder) {
-  std::vector<std::string> all;
-  for (const auto& e : fs::directory_iterator(folder)) all.push_back(e.path().filename());
-  std::sort(all.begin(), all.end());
-  return all;
-}
 long descriptors() { return static_cast<long>(names("/proc/self/fd").size()); }
 
 /// Something that is done with faults, and looked at afterwards without.

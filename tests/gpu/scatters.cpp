@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "tests/lcg.h"
 #include "tests/ops/program_checks.h"
 #include "weft/backends/codegen/schedule/gpu_schedule.h"
 #include "weft/backends/cuda/ptx.h"
@@ -22,11 +23,8 @@ using namespace detail;
 /// Numbers from 0 to n - 1, in no order.
 std::vector<std::int64_t> mixed(std::size_t count, std::int64_t n, unsigned seed) {
   std::vector<std::int64_t> v(count);
-  std::uint64_t x = seed * 2654435761u + 12345;
-  for (auto& e : v) {
-    x = x * 6364136223846793005u + 1442695040888963407u;
-    e = static_cast<std::int64_t>((x >> 33) % static_cast<std::uint64_t>(n));
-  }
+  Lcg random{seed * 2654435761u + 12345};
+  for (auto& e : v) e = static_cast<std::int64_t>((random.next() >> 33) % static_cast<std::uint64_t>(n));
   return v;
 }
 Array integers(const Shape& s, std::int64_t low, std::int64_t high, unsigned seed, DType t) {

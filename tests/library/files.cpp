@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <sstream>
 
 #include "tests/folder.h"
 #include "tests/messages.h"
@@ -16,12 +15,6 @@ namespace {
 
 bool same(const Array& a, const Array& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() && tree::to_string(a) == tree::to_string(b);
-}
-std::string contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
 }
 /// A safetensors file of this header and data.
 std::string with_header(const std::string& header, const std::string& data) {

@@ -5,8 +5,6 @@
 #include <weft/weft.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "tests/folder.h"
@@ -18,12 +16,6 @@ using namespace weft::test;
 
 namespace {
 
-std::string contents(const std::string& path) {
-  std::ifstream in(path);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
-}
 /// The events of a trace of this kind, by name.
 std::map<std::string, int> events(const std::string& path, const std::string& kind) {
   std::map<std::string, int> out;

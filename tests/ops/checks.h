@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/lcg.h"
 #include "tests/messages.h"
 
 namespace weft::test {
@@ -40,11 +41,8 @@ inline bool close(const Array& x, const Array& want, double tolerance = 1e-6) {
 /// Values in (-1, 1) without a pattern; another `seed`, other values.
 inline Array samples(const Shape& shape, int seed = 0, DType dtype = float64) {
   std::vector<double> v;
-  std::uint64_t state = 0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(seed + 1);
-  for (std::int64_t i = 0; i < shape.num_elements(); ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    v.push_back(static_cast<double>(state >> 11) / static_cast<double>(1ull << 52) - 1);
-  }
+  Lcg random{0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(seed + 1)};
+  for (std::int64_t i = 0; i < shape.num_elements(); ++i) v.push_back(random.real());
   return array(v, shape, dtype);
 }
 

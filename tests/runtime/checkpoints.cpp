@@ -8,9 +8,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "tests/folder.h"
@@ -18,21 +15,11 @@
 #include "weft/weft.h"
 
 using namespace weft;
+using namespace weft::test;
 namespace fs = std::filesystem;
 
 namespace {
 
-std::string contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-void put(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-std::vector<std::string> names(const std::string& folder) {
-  std::vector<std::string> all;
-  for (const auto& e : fs::directory_iterator(folder)) all.push_back(e.path().filename());
-  std::sort(all.begin(), all.end());
-  return all;
-}
 using Names = std::vector<std::string>;
 
 std::uint32_t crc(const std::string& s) {

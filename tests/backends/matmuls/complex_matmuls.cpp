@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/backends/agree.h"
+#include "tests/lcg.h"
 #include "weft/backends/cpu/packed/packed_matmul.h"
 
 using namespace weft;
@@ -21,11 +22,7 @@ struct Sizes {
 template <class R>
 void check(DType dtype) {
   using T = std::complex<R>;
-  std::uint64_t state = 5;
-  const auto next = [&] {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<R>(static_cast<double>(state >> 11) / static_cast<double>(1ull << 52) - 1);
-  };
+  test::Lcg random{5};
   // The last is multiplied in several pieces of its columns.
   for (const Sizes& s : {Sizes{1, 1, 1}, Sizes{5, 7, 3}, Sizes{33, 65, 40}, Sizes{64, 64, 64}, Sizes{9, 700, 2100}})
     for (const int layout : {0, 1, 2, 3})
@@ -41,8 +38,8 @@ void check(DType dtype) {
         // The left matrices of a batch of three, one right matrix for all.
         if (batched) p.batch = {{3, a_size, 0, out_size}};
         std::vector<T> a(static_cast<std::size_t>(3 * a_size + 3)), b(static_cast<std::size_t>(b_size + 2));
-        for (T& x : a) x = {next(), next()};
-        for (T& x : b) x = {next(), next()};
+        for (T& x : a) x = random.entry<T>();
+        for (T& x : b) x = random.entry<T>();
         std::vector<T> out(static_cast<std::size_t>(3 * out_size), T(77));
         make_complex_matmul(p)->run(a.data(), b.data(), out.data());
         double worst = 0;

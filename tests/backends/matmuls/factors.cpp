@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "tests/lcg.h"
 #include "weft/backends/cpu/factors/blocked.h"
 #include "weft/runtime/host/thread_pool.h"
 
@@ -17,17 +18,9 @@ namespace {
 
 template <class T>
 std::vector<T> numbers(int rows, int columns, std::uint64_t state) {
-  const auto next = [&] {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<double>(state >> 11) / static_cast<double>(1ull << 52) - 1;
-  };
+  weft::test::Lcg random{state};
   std::vector<T> x(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
-  for (T& v : x) {
-    if constexpr (std::is_floating_point_v<T>)
-      v = static_cast<T>(next());
-    else
-      v = T(static_cast<typename T::value_type>(next()), static_cast<typename T::value_type>(next()));
-  }
+  for (T& v : x) v = random.entry<T>();
   return x;
 }
 template <class T>

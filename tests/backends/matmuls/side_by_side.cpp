@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "tests/lcg.h"
 #include "weft/core/base/lapack.h"
 #include "weft/runtime/host/thread_pool.h"
 
@@ -21,25 +22,10 @@ using Numbers = std::vector<T>;
 
 template <class T>
 Numbers<T> numbers(std::int64_t count, std::uint64_t state, double scale = 1) {
-  const auto next = [&] {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return scale * (static_cast<double>(state >> 11) / static_cast<double>(1ull << 52) - 1);
-  };
+  weft::test::Lcg random{state};
   Numbers<T> x(static_cast<std::size_t>(count));
-  for (T& v : x) {
-    if constexpr (std::is_floating_point_v<T>)
-      v = static_cast<T>(next());
-    else
-      v = T(static_cast<typename T::value_type>(next()), static_cast<typename T::value_type>(next()));
-  }
+  for (T& v : x) v = random.entry<T>(scale);
   return x;
-}
-template <class T>
-T conjugate(const T& v) {
-  if constexpr (std::is_floating_point_v<T>)
-    return v;
-  else
-    return std::conj(v);
 }
 
 /// A matrix among others.
