@@ -28,7 +28,7 @@ class AxisNumber {
 /// One axis, several (`{0, 2}`), or none (all of them). One class, not overloads: `{0}` is one axis. Negative axes count from the end.
 class Axis {
  public:
-  Axis(None) : is_none_(true) {}
+  Axis(detail::NoneValue auto) : is_none_(true) {}
   template <detail::WholeNumber T>
   Axis(T axis, SourceLoc loc = SourceLoc::here()) : axes_{detail::axis_number(Int(axis, loc), loc)} {}
   Axis(AxisNumber axis) : axes_{axis} {}

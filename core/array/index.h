@@ -31,7 +31,7 @@ class Slice {
  public:
   struct Bound {
     std::optional<std::int64_t> value;
-    Bound(None) {}
+    Bound(detail::NoneValue auto) {}
     template <detail::WholeNumber T>
     Bound(T v) : value(detail::as_position(v)) {}
   };
@@ -53,7 +53,7 @@ inline Slice slice(Slice::Bound start, Slice::Bound stop, Slice::Bound step = no
 
 namespace detail {
 template <class T>
-concept IndexEntry = std::is_same_v<T, Slice> || std::is_same_v<T, None> || std::is_same_v<T, Ellipsis>;
+concept IndexEntry = std::is_same_v<T, Slice> || NoneValue<T> || std::is_same_v<T, Ellipsis>;
 }  // namespace detail
 /// For `x[slice(), 0]`, which would be x[0]: up to C++20, what stands between the brackets is one expression.
 template <class A, class B>
@@ -71,7 +71,7 @@ class Index {
   Index(T i, SourceLoc loc = SourceLoc::here()) : kind_(Kind::position), position_(detail::as_position(i)), loc_(loc) {}
   Index(const Array& indices, SourceLoc loc = SourceLoc::here());
   Index(Slice s, SourceLoc loc = SourceLoc::here()) : kind_(Kind::slice), slice_(s), loc_(loc) {}
-  Index(None, SourceLoc loc = SourceLoc::here()) : kind_(Kind::new_axis), loc_(loc) {}
+  Index(detail::NoneValue auto, SourceLoc loc = SourceLoc::here()) : kind_(Kind::new_axis), loc_(loc) {}
   Index(Ellipsis, SourceLoc loc = SourceLoc::here()) : kind_(Kind::whole_axes), loc_(loc) {}
   template <detail::WholeNumber T>
   Index(std::initializer_list<T>, SourceLoc = SourceLoc::here()) {

@@ -9,7 +9,7 @@ class OptionalShape {
  public:
   /// `{}`, the shape of a scalar.
   OptionalShape() : has_value_(true) {}
-  OptionalShape(None) {}
+  OptionalShape(detail::NoneValue auto) {}
   OptionalShape(const Shape& shape) : shape_(shape), has_value_(true) {}
   OptionalShape(Int a, Int b) : OptionalShape(Shape(a, b)) {}
   OptionalShape(Int a, Int b, Int c) : OptionalShape(Shape(a, b, c)) {}

@@ -1,5 +1,6 @@
 #pragma once
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -8,6 +9,8 @@
 
 namespace weft {
 
+/// Python's None: no axis, all axes, a new axis in an index, no xs of a scan, no value. Where a parameter takes it, it takes std::nullopt
+/// and nullptr too.
 struct None {
   explicit constexpr None() = default;  // explicit: `{}` never means none by accident
   friend constexpr bool operator==(None, None) { return true; }
@@ -38,6 +41,9 @@ template <class T>
 concept ScalarType = (std::is_arithmetic_v<T> && !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t>) || ComplexLike<T>;
 
 namespace detail {
+/// `none`, or `std::nullopt` or `nullptr` for it.
+template <class T>
+concept NoneValue = std::same_as<T, None> || std::same_as<T, std::nullopt_t> || std::same_as<T, std::nullptr_t>;
 
 /// The dtype whose elements are stored as T.
 template <ScalarType T>

@@ -167,7 +167,7 @@ Array complex(Arg re, Arg im);
 /// An operand, or none.
 class OptionalArg {
  public:
-  OptionalArg(None) {}
+  OptionalArg(detail::NoneValue auto) {}
   OptionalArg(const Array& x, SourceLoc loc = SourceLoc::here()) : array_(x), loc_(loc) {}
   template <ScalarType T>
   OptionalArg(T x, SourceLoc loc = SourceLoc::here()) : array_(x, loc), loc_(loc) {}

@@ -13,7 +13,7 @@ class PartitionSpec {
   /// One dimension: a mesh axis, several (the first is the slowest), or none.
   class Entry {
    public:
-    Entry(None) {}
+    Entry(detail::NoneValue auto) {}
     Entry(const char* name) : names_{name} {}
     Entry(const std::string& name) : names_{name} {}
     Entry(std::initializer_list<const char*> names) : names_(names.begin(), names.end()) {}
@@ -68,7 +68,7 @@ class Specs {
  public:
   Specs() = default;
   Specs(PartitionSpec spec) : kind_(Kind::spec), spec_(std::move(spec)) {}
-  Specs(None) : kind_(Kind::spec) {}
+  Specs(detail::NoneValue auto) : kind_(Kind::spec) {}
   Specs(std::initializer_list<Specs> children) : children_(children) {}
 
   bool is_list() const { return kind_ == Kind::list; }

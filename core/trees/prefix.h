@@ -16,7 +16,7 @@ class Axes {
   Axes() = default;
   template <detail::WholeNumber T>
   Axes(T axis, SourceLoc loc = SourceLoc::here()) : kind_(Kind::axis), axis_(detail::axis_number(Int(axis, loc), loc)) {}
-  Axes(None) : kind_(Kind::unmapped) {}
+  Axes(detail::NoneValue auto) : kind_(Kind::unmapped) {}
   Axes(std::initializer_list<Axes> children) : children_(children) {}
   /// A list of entries that are known when the program runs.
   static Axes of(std::vector<Axes> children) {

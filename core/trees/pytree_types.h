@@ -59,16 +59,9 @@ template <class T>
 struct TracedType<T&&> : TracedType<std::remove_const_t<T>> {};
 template <class T>
 using traced_element_t = typename TracedType<T>::type;
-template <ScalarType T>
+template <class T>
+  requires ScalarType<T> || std::is_same_v<T, ShapeDtypeStruct> || std::is_same_v<T, random::KeyPair>
 struct TracedType<T> {
-  using type = Array;
-};
-template <>
-struct TracedType<ShapeDtypeStruct> {
-  using type = Array;
-};
-template <>
-struct TracedType<random::KeyPair> {
   using type = Array;
 };
 template <class T>

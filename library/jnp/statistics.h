@@ -98,7 +98,7 @@ Array digitize(Arg x, Arg bins, DigitizeOptions options = {});
 /// Two bounds, `{0, 1}`, or none. (A std::optional of a pair can't be made from `{0, 1}`.)
 class HistogramRange {
  public:
-  HistogramRange(None) {}
+  HistogramRange(detail::NoneValue auto) {}
   template <ScalarType A, ScalarType B>
   HistogramRange(A lower, B upper) : bounds_(std::in_place, static_cast<double>(lower), static_cast<double>(upper)) {}
   HistogramRange(std::pair<double, double> bounds) : bounds_(bounds) {}

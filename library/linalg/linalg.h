@@ -122,7 +122,7 @@ Array trace(Arg a);
 /// The order of a norm: a number p (also infinity), "fro" (Frobenius) or "nuc" (nuclear); none: the root of the sum of squared moduli.
 class NormOrder {
  public:
-  NormOrder(None) {}
+  NormOrder(detail::NoneValue auto) {}
   template <ScalarType T>
   NormOrder(T p) : p_(static_cast<double>(p)) {}
   NormOrder(const char* name) : name_(name) {}

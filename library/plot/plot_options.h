@@ -53,7 +53,7 @@ using PlotRange = std::pair<double, double>;
 class PlotBounds {
  public:
   PlotBounds() = default;
-  PlotBounds(None) {}
+  PlotBounds(detail::NoneValue auto) {}
   template <ScalarType A, ScalarType B>
   PlotBounds(A first, B second) : range_(std::in_place, static_cast<double>(first), static_cast<double>(second)) {}
   PlotBounds(PlotRange range) : range_(range) {}

@@ -156,4 +156,20 @@ TEST_CASE("all_close") {
   CHECK(!tree::all_close(array({NAN}), array({NAN})));
 }
 
+TEST_CASE("std::nullopt and nullptr are none as an axis, an index, a bound, a spec and an operand") {
+  const Array x = reshape(arange(6.f), {2, 3}), y = array({1.f, 2.f});
+  const auto product = [](Array a, Array b) { return a * b; };
+  CHECK(near(vmap(product, {.in_axes = {0, std::nullopt}})(x, array(2.f)), {0, 2, 4, 6, 8, 10}));
+  CHECK(near(sum(x, std::nullopt), {15}));
+  CHECK(x(std::nullopt, 1).shape() == Shape{1, 3});
+  CHECK(near(x(0, slice(std::nullopt, 2)), {0, 1}));
+  CHECK(near(clip(y, std::nullopt, 1.5f), {1, 1.5}));
+  CHECK(fmt::format("{}", sharding::P(std::nullopt, "x")) == fmt::format("{}", sharding::P(none, "x")));
+  CHECK(fmt::format("{}", sharding::P("x", nullptr)) == fmt::format("{}", sharding::P("x", none)));
+  CHECK(near(vmap(product, {.in_axes = {0, nullptr}})(x, array(2.f)), {0, 2, 4, 6, 8, 10}));
+  CHECK(x(nullptr, 1).shape() == Shape{1, 3});
+  const auto [last, nothing] = scan([](Array c, auto) { return std::pair{c * 2, std::nullopt}; }, array(1.f), std::nullopt, {.length = 3});
+  CHECK(near(last, {8}));
+}
+
 }  // namespace

@@ -13,7 +13,7 @@ class Shardings {
   Shardings() : kind_(Kind::open) {}
   Shardings(NamedSharding sharding) : kind_(Kind::placed), where_(Placement(std::move(sharding))) {}
   Shardings(Device device) : kind_(Kind::placed), where_(Placement(device)) {}
-  Shardings(None) : kind_(Kind::open) {}
+  Shardings(detail::NoneValue auto) : kind_(Kind::open) {}
   Shardings(std::initializer_list<Shardings> children) : kind_(Kind::list), children_(children) {}
 
   bool is_list() const { return kind_ == Kind::list; }

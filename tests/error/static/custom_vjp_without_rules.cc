@@ -1,4 +1,4 @@
-// refused: custom_vjp
+// refused: the rules are arguments too: custom_vjp(f, fwd, bwd)
 #include <weft/weft.h>
 using namespace weft;
 Array program() {
