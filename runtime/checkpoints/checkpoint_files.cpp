@@ -132,16 +132,19 @@ class Attempt {
     folders_ = make_folders(folder, loc, "checkpoint");
     std::int64_t number = 0;
     for (const std::string& name : names_in(folder, loc, "checkpoint")) number = std::max(number, save_number(name).value_or(0));
-    std::string name;
-    do {
-      if (number == std::numeric_limits<std::int64_t>::max()) fail_checkpoint(folder, "there is no number left for a subfolder", loc);
-      name = save_name(++number);
-    } while (!add_folder(folder + "/" + name, loc));
-    const std::string path = folder + "/" + name;
-    own_ = OwnFolder::mark(path, kCheckpointFolder, kUnfinishedManifest, options(Sync::none));
-    if (!own_) fail_checkpoint(path, "another process writes to it", loc);
-    own_->lock_alone();
-    return name;
+    for (;;) {
+      std::string name;
+      do {
+        if (number == std::numeric_limits<std::int64_t>::max()) fail_checkpoint(folder, "there is no number left for a subfolder", loc);
+        name = save_name(++number);
+      } while (!add_folder(folder + "/" + name, loc));
+      const std::string path = folder + "/" + name;
+      own_ = OwnFolder::mark(path, kCheckpointFolder, kUnfinishedManifest, options(Sync::none));
+      if (!own_) fail_checkpoint(path, "another process writes to it", loc);
+      // Before it was locked, another save may have taken it for an abandoned one.
+      if (own_->lock_alone() && OwnFolder::open(path, kCheckpointFolder)) return name;
+      own_.reset();
+    }
   }
   /// Another process: it writes its parts there.
   void join(const std::string& path, int rank) {
@@ -177,11 +180,14 @@ class Attempt {
   std::optional<OwnFolder> own_;
 };
 
-/// Removes earlier and unfinished checkpoints.
+/// Removes earlier and unfinished checkpoints, but not one that another process has made the current one meanwhile: it holds its lock until
+/// then, so that whoever has the lock sees it.
 void remove_others(const std::string& folder, const std::string& name, SourceLoc loc) {
-  for (const std::string& other : names_in(folder, loc, "checkpoint"))
-    if (other != name && save_number(other))
-      if (const auto own = OwnFolder::open(folder + "/" + other, kCheckpointFolder)) own->remove_all();
+  for (const std::string& other : names_in(folder, loc, "checkpoint")) {
+    if (other == name || !save_number(other)) continue;
+    const auto own = OwnFolder::open(folder + "/" + other, kCheckpointFolder);
+    if (own && own->lock_alone() && current_of(folder, loc) != other) own->remove_all();
+  }
 }
 
 }  // namespace
