@@ -3,6 +3,7 @@
 
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
+#include "tests/messages.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -237,4 +238,25 @@ TEST_CASE("records: the places that pixels are taken from are computed once for 
     const std::string text = same(sampled, {values({30, 40, channels}, 1), values({30, 45}, 2) * 5});
     if (channels > 1 && channels < 9) CHECK_FALSE(has(text, ":i32["));
   }
+}
+
+TEST_CASE("records: columns that are reduced and then stored as rows are transposed in registers") {
+  const auto centred = [](Xs a) {
+    const Array t = transpose(a[0]);
+    return (t - mean(t, -1, keepdims)) * 2.f;
+  };
+  const std::string schedule = same(centred, {values({2000, 100}, 1)}, 1e-5, "schedule");
+  CHECK(has(schedule, "vectorize i0"));
+  CHECK(has(schedule, "transpose a2"));
+  for (const char* const quality : {"baseline", "optimized"})
+    for (const int columns : {16, 37, 100})
+      for (const int rows : {33, 300, 1000}) {
+        const CodeFrom code(quality);
+        CAPTURE(columns);
+        CAPTURE(rows);
+        const Array x = values({rows, columns}, 1), y = values({columns, rows}, 2);
+        same(centred, {x});
+        same([](Xs a) { return (a[1] - mean(transpose(a[0]), -1, keepdims)) * transpose(a[0]); }, {x, y});
+        same([](Xs a) { return Arrays{transpose(a[0]) / max(transpose(a[0]), -1, keepdims), sum(a[0], 0)}; }, {x + 2.f}, 1e-4);
+      }
 }

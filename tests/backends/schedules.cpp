@@ -195,7 +195,7 @@ TEST_CASE("schedules: those that can't be followed are refused by kernel and ste
   CHECK(has(why(0, "stream a2"), "no whole vectors"));
   CHECK(has(why(0, "transpose a0"), "there is no block to transpose"));
   CHECK(has(why(0, "call exp"), "no function `exp`"));
-  CHECK(has(why(0, "peel i1"), "vectorize it"));
+  CHECK(has(why(0, "peel i1"), "it has no borders"));
   CHECK(has(why(0, "by_inverse %3"), "not a quotient by a sum"));
   CHECK(has(why(0, "divide_rows by 8 into 16"), "can't be split by rows"));
   CHECK(has(why(0, "unroll i0 by 4096\nunroll i1 by 4096"), "more than 4096 times"));

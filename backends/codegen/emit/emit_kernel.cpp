@@ -219,8 +219,33 @@ KernelEmitter::Values KernelEmitter::when(int dim, Value* at, Value* condition, 
   });
 }
 
-/// Whole unrolled bodies, then single iterations or vectors, then a masked vector.
-KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body) {
+/// The sections of a loop, one after the other, as far as they lie in the range.
+KernelEmitter::Values KernelEmitter::run_sections(LoopPlan plan, Value* low, Value* high, Values carried, const Body& body) {
+  std::int64_t first = 0, last = 0;
+  const bool known = constant(low, first) && constant(high, last);
+  const int unroll = plan.unroll;
+  plan.peeled = false;
+  for (const Section& s : sections(k_, plan.dim, plan.vector ? s_.lanes : 1)) {
+    plan.unroll = s.uniform ? unroll : 1;
+    if (s.uniform) sections_[plan.dim] = s.from;
+    if (known) {
+      const std::int64_t from = std::max(first, s.from), to = std::min(last, s.to);
+      if (from < to) carried = run_loop(plan, i64(from), i64(to), std::move(carried), body);
+    } else {
+      Value* from = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, low, i64(s.from));
+      Value* to = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, i64(s.to));
+      to = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, to, from);
+      carried = run_loop(plan, from, to, std::move(carried), body, &s);
+    }
+    sections_.erase(plan.dim);
+  }
+  return carried;
+}
+
+/// Whole unrolled bodies, then single iterations or vectors, then a masked vector. `section`: the range lies in it, and is not known.
+KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body,
+                                              const Section* section) {
+  if (plan.peeled) return run_sections(plan, low, high, std::move(carried), body);
   const int dim = plan.dim;
   const std::int64_t size = k_.dag.dims[static_cast<std::size_t>(dim)], lanes = plan.vector ? s_.lanes : 1;
   const int saved_lanes = lanes_, saved_dim = vector_dim_;
@@ -229,32 +254,19 @@ KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, 
     Value* n = ir_.CreateSub(high, low);
     return ir_.CreateAdd(low, ir_.CreateSub(n, ir_.CreateURem(n, i64(unit))));
   };
-  // Between the borders, except in a vector at each end, no comparison with a border is needed.
-  std::int64_t first = 0, last = 0, from = 0, to = 0;
-  if (plan.peeled && inside_dim_ < 0 && constant(low, first) && constant(high, last) && first == 0 && last == size) {
-    inside_borders(k_, dim, from, to);
-    LoopPlan single = plan, middle = plan;
-    single.unroll = 1;
-    single.peeled = middle.peeled = false;
-    to = to / lanes * lanes;
-    carried = run_loop(single, i64(0), i64(lanes), std::move(carried), body);
-    inside_dim_ = dim;
-    carried = run_loop(middle, i64(lanes), i64(to), std::move(carried), body);
-    inside_dim_ = -1;
-    lanes_ = saved_lanes, vector_dim_ = saved_dim;
-    return run_loop(single, i64(to), high, std::move(carried), body);
-  }
-  // The range is known for a whole loop; blocks begin at whole unrolled bodies.
-  const std::int64_t extent = constant(low, first) && constant(high, last) ? last - first : size;
+  // The range is known for a whole loop; blocks begin at whole unrolled bodies, sections at whole vectors.
+  std::int64_t first = 0, last = 0;
+  const std::int64_t extent = constant(low, first) && constant(high, last) ? last - first : section ? section->to : size;
   Value* at = low;
   const bool limited = k_.limits[static_cast<std::size_t>(dim)].outer >= 0;
   const std::int64_t unit = plan.unroll * lanes;
-  if (plan.unroll > 1 && extent >= unit) {
-    Value* end = extent % unit == 0 && !limited ? high : rounded(unit);
+  const bool in_units = !limited && !section && extent % unit == 0;
+  if (plan.unroll > 1 && (section ? section->to - section->from : extent) >= unit) {
+    Value* end = in_units ? high : rounded(unit);
     carried = loop(dim, at, end, unit, plan.unroll, lanes, std::move(carried), body);
     at = end;
   }
-  if (plan.unroll == 1 || extent % unit >= lanes || limited) {
+  if (plan.unroll == 1 || extent % unit >= lanes || limited || section) {
     Value* end = extent % lanes == 0 && !limited ? high : rounded(lanes);
     if (extent >= lanes) carried = loop(dim, at, end, lanes, 1, lanes, std::move(carried), body), at = end;
   }

@@ -14,6 +14,7 @@
 #include "weft/backends/codegen/emit/emit.h"
 #include "weft/backends/codegen/emit/reduce_values.h"
 #include "weft/backends/codegen/emit/vector_builder.h"
+#include "weft/backends/codegen/schedule/kernel_accesses.h"
 
 namespace weft::detail {
 
@@ -46,7 +47,8 @@ class KernelEmitter {
   using Body = std::function<Values(Values)>;
   Values loop(int dim, Value* low, Value* high, std::int64_t step, int unroll, std::int64_t copy_step, Values carried, const Body& body);
   Values when(int dim, Value* at, Value* condition, Values carried, const Body& body);
-  Values run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body);
+  Values run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body, const Section* section = nullptr);
+  Values run_sections(LoopPlan plan, Value* low, Value* high, Values carried, const Body& body);
   Values run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body);
   void range(int dim, Value*& low, Value*& high);
   void outer_loops();
@@ -167,7 +169,7 @@ class KernelEmitter {
   int base_level_ = 0;     // the innermost outer loop
   bool wide_index_ = false;
   NodeId holds_ = -1;                              ///< a condition that is known to hold
-  int inside_dim_ = -1;                            ///< a loop that is open where its coordinate is at no border
+  std::map<int, std::int64_t> sections_;           ///< the loops that are open in a section between borders: where that begins
   bool streamed_ = false;                          // some stores went past the caches
   std::vector<std::pair<Value*, Value*>> ranges_;  // of loops that run over less than their size
 };

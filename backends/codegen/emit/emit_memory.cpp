@@ -222,7 +222,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     }
     return builder_.from_memory(ir_.CreateAlignedLoad(element, p, align), n.dtype);
   }
-  if (const int f = n.operands[1] >= 0 ? -1 : square_frame(arg, n.operands[0]); f >= 0) {
+  if (const int f = guard ? -1 : square_frame(arg, n.operands[0]); f >= 0) {
     const auto at = static_cast<std::size_t>(f);
     Copy each = copy;
     each[at] = 0;

@@ -111,13 +111,17 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
     case NodeKind::load: return load(n, copy);
     case NodeKind::index: return affine_value(n, copy);
     case NodeKind::index_below:
-      if (inside_dim_ >= 0 && is_border(k_, node, inside_dim_)) return ir_.getTrue();
+      for (const auto& [dim, from] : sections_)
+        if (is_border(k_, node, dim)) return ir_.getInt1(holds_at(k_, node, from));
       break;
     case NodeKind::op:
     case NodeKind::math:
-      if (node.kind == NodeKind::op && node.op == ScalarOp::select)
-        if (const auto* c = llvm::dyn_cast<llvm::Constant>(get(node.operands[0], copy)); c && c->isAllOnesValue())
-          return get(node.operands[1], copy);
+      // What is not chosen is not computed.
+      if (node.kind == NodeKind::op && (node.op == ScalarOp::select || (node.op == ScalarOp::bit_and && node.dtype.is_bool())))
+        if (const auto* c = llvm::dyn_cast<llvm::Constant>(get(node.operands[0], copy))) {
+          if (c->isAllOnesValue()) return get(node.operands[1], copy);
+          if (c->isNullValue()) return get(node.operands[node.op == ScalarOp::select ? 2 : 0], copy);
+        }
       if (lanes_ == 16 && features_.lookups && varies(node.dims) && std::binary_search(s_.by_inverse.begin(), s_.by_inverse.end(), n))
         return share_of_sum(node, copy);
       if (node.kind == NodeKind::math && contains(s_.called, node.function)) return call_math(node, copy);

@@ -1,6 +1,7 @@
 #include "weft/backends/codegen/schedule/kernel_accesses.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace weft::detail {
@@ -10,28 +11,79 @@ bool runs_singly(const Kernel& k, int dim) {
   return std::any_of(k.limits.begin(), k.limits.end(), [&](const LoopLimit& l) { return l.outer == dim; });
 }
 
+namespace {
+
+constexpr std::size_t kMostSections = 16;  // each has code of its own
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 && (a < 0) == (b < 0)); }
+
+}  // namespace
+
+bool counts_loops(const Kernel& k) {
+  const auto counted = [](auto&& self, const std::vector<Repeat>& all) -> bool {
+    return std::all_of(all.begin(), all.end(), [&](const Repeat& r) { return r.go_on < 0 && self(self, r.inner); });
+  };
+  return std::all_of(k.nests.begin(), k.nests.end(), [&](const Nest& t) { return counted(counted, t.repeats); });
+}
+
 bool is_border(const Kernel& k, const Node& n, int dim) {
   if (n.kind != NodeKind::index_below) return false;
   const Affine& a = k.dag.affine(n.operands[0]);
-  return a.terms.size() == 1 && a.terms[0].atom == dim && a.terms[0].coef == 1;
+  return a.terms.size() == 1 && a.terms[0].atom == dim && a.terms[0].coef != 0;
 }
 
-void inside_borders(const Kernel& k, int dim, std::int64_t& low, std::int64_t& high) {
-  low = 0, high = k.dag.dims[static_cast<std::size_t>(dim)];
-  for (const Node& n : k.dag.nodes)
-    if (is_border(k, n, dim)) {
-      const std::int64_t offset = k.dag.affine(n.operands[0]).constant;
-      low = std::max(low, -offset), high = std::min(high, n.integer - offset);
-    }
+bool holds_at(const Kernel& k, const Node& n, std::int64_t coordinate) {
+  const Affine& a = k.dag.affine(n.operands[0]);
+  const std::int64_t at = a.terms[0].coef * coordinate + a.constant;
+  return at >= 0 && at < n.integer;
+}
+
+std::vector<Section> sections(const Kernel& k, int dim, std::int64_t lanes) {
+  const std::int64_t size = k.dag.dims[static_cast<std::size_t>(dim)];
+  std::set<std::int64_t> borders{size};
+  for (const Node& n : k.dag.nodes) {
+    if (!is_border(k, n, dim)) continue;
+    const Affine& a = k.dag.affine(n.operands[0]);
+    const std::int64_t step = a.terms[0].coef;
+    // The first coordinates on the other side of 0 and of the bound, on the way up or down.
+    for (const std::int64_t bound : {-a.constant, n.integer - a.constant})
+      if (const std::int64_t at = step > 0 ? ceil_div(bound, step) : ceil_div(bound - 1, step); at > 0 && at < size) borders.insert(at);
+  }
+  std::vector<Section> all;
+  std::int64_t done = 0;
+  for (const std::int64_t b : borders) {
+    const std::int64_t whole = b == size ? size : b / lanes * lanes;
+    if (whole > done) all.push_back({done, whole, true}), done = whole;
+    if (b <= done) continue;
+    const std::int64_t end = std::min(size, whole + lanes);
+    if (!all.empty() && !all.back().uniform)
+      all.back().to = end;
+    else
+      all.push_back({done, end, false});
+    done = end;
+  }
+  return all;
 }
 
 bool can_peel(const Kernel& k, int dim, std::int64_t lanes) {
-  const std::int64_t size = k.dag.dims[static_cast<std::size_t>(dim)];
   if (k.limits[static_cast<std::size_t>(dim)].outer >= 0) return false;
-  std::int64_t from = 0, to = 0;
-  inside_borders(k, dim, from, to);
-  to = to / lanes * lanes;
-  return (from > 0 || to < size / lanes * lanes) && from <= lanes && to >= size - 2 * lanes && to > lanes;
+  const std::vector<Section> all = sections(k, dim, lanes);
+  if ((all.size() == 1 && all[0].uniform) || all.size() > kMostSections) return false;
+  std::int64_t cut = 0, vectors = 0;
+  for (const Section& s : all) {
+    const std::int64_t n = ceil_div(s.to - s.from, lanes);
+    vectors += n;
+    if (!s.uniform) cut += n;
+  }
+  return 4 * cut <= vectors;
+}
+
+bool is_decided(const Kernel& k, NodeId condition, std::uint64_t dims) {
+  const Node& n = k.dag[condition];
+  if (n.dims & ~dims) return false;
+  if (n.kind == NodeKind::constant) return true;
+  if (n.kind == NodeKind::index_below) return is_border(k, n, k.dag.affine(n.operands[0]).terms[0].atom);
+  return n.kind == NodeKind::op && n.op == ScalarOp::bit_and && is_decided(k, n.operands[0], dims) && is_decided(k, n.operands[1], dims);
 }
 
 bool divides_by_sum(const Kernel& k, const Node& n) {
@@ -65,6 +117,15 @@ bool is_square(const Kernel& k, NodeId position, int vector, int other) {
   std::int64_t along = 0, s = 0;
   if (vector < 0 || other == vector || !k.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
   return k.dag.stride(position, other, s) && s == 1;
+}
+
+bool maps_squares(const Kernel& k, std::size_t nest, NodeId position, int vector, int lanes) {
+  const Nest& t = k.nests[nest];
+  if (k.nests.size() == 1 || t.parallel.empty() || !t.reduce.empty() || !t.reductions.empty() || !t.repeats.empty()) return false;
+  const int inner = t.parallel.back();
+  const auto size = [&](int dim) { return k.dag.dims[static_cast<std::size_t>(dim)]; };
+  return std::find(k.outer.begin(), k.outer.end(), vector) != k.outer.end() && !runs_singly(k, inner) && size(inner) >= lanes &&
+         size(vector) >= lanes && is_square(k, position, vector, inner);
 }
 
 std::vector<NodeId> plain_loads(const Kernel& k) {

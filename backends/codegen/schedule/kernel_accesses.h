@@ -10,12 +10,24 @@ namespace weft::detail {
 /// Whether the iterations of a loop run one at a time: because of their order, or because the limit of an inner loop depends on them.
 bool runs_singly(const Kernel& k, int dim);
 
+/// Whether all lanes go through the loops of the nests' repeats equally often.
+bool counts_loops(const Kernel& k);
+
 /// Whether the node compares the loop's coordinate alone with a border.
 bool is_border(const Kernel& k, const Node& n, int dim);
-/// The range [low, high) in which all such comparisons hold.
-void inside_borders(const Kernel& k, int dim, std::int64_t& low, std::int64_t& high);
-/// Whether only the first vector of the loop and its last ones are at a border.
+/// Whether such a comparison holds at the coordinate.
+bool holds_at(const Kernel& k, const Node& n, std::int64_t coordinate);
+/// A part of a loop, of whole vectors except at the loop's end.
+struct Section {
+  std::int64_t from = 0, to = 0;
+  bool uniform = false;  ///< each comparison with a border has one outcome in all of it
+};
+/// The sections of a loop in order: between neighbouring borders whatever whole vectors fit, and the vectors that borders cut.
+std::vector<Section> sections(const Kernel& k, int dim, std::int64_t lanes);
+/// Whether a loop has borders, and so few that nearly all of its vectors lie in sections without one.
 bool can_peel(const Kernel& k, int dim, std::int64_t lanes);
+/// Whether a condition, or nothing else in it, compares coordinates of these loops alone with borders: sections decide it.
+bool is_decided(const Kernel& k, NodeId condition, std::uint64_t dims);
 
 /// Whether the node divides a term of a sum by that sum, all terms >= 0 (a softmax), in float32: it may multiply by the inverse.
 bool divides_by_sum(const Kernel& k, const Node& n);
@@ -24,6 +36,9 @@ std::int64_t terms_of_sum(const Kernel& k, const Node& n);
 
 /// Whether lanes along `vector` are strided in memory while the iterations of `other` are neighbours.
 bool is_square(const Kernel& k, NodeId position, int vector, int other);
+/// Whether lanes along an outer loop, of a nest among others that computes each point by itself, access elements far apart of which the
+/// nest's innermost loop goes through neighbours: squares of them are transposed in registers.
+bool maps_squares(const Kernel& k, std::size_t nest, NodeId position, int vector, int lanes);
 
 /// The unconditional loads of memory that the kernel does not write, in the order of nodes.
 std::vector<NodeId> plain_loads(const Kernel& k);

@@ -28,7 +28,7 @@ Schedule lean_schedule(Schedule s) {
   bool folds = false;
   for (NestSchedule& n : s.nests) {
     for (LoopPlan& l : n.parallel)
-      if (!contains(s.record_dims, l.dim)) drop(l);
+      if (!contains(s.record_dims, l.dim) && (l.vector || l.unroll != s.lanes)) drop(l);
     if (s.vector_dim >= 0)
       for (LoopPlan& l : n.reduce) drop(l);
     folds |= !n.reduce.empty();

@@ -13,14 +13,18 @@ void add(std::vector<int>& list, int number) {
 }
 
 void peel_borders(const Kernel& k, const Target& target, Schedule& s) {
-  const auto peel = [&](LoopPlan& l) {
-    l.peeled = l.vector && k.dag.dims[static_cast<std::size_t>(l.dim)] >= target.peeled_vectors * s.lanes && can_peel(k, l.dim, s.lanes);
-  };
-  // A loop that is split into blocks is not peeled, since a block is not the whole loop.
-  for (std::size_t i = static_cast<std::size_t>(s.task_loops); i < s.outer.size(); ++i) peel(s.outer[i]);
+  const auto peel = [&](LoopPlan& l) { l.peeled = is_worth_peeling(k, target, l.dim, l.vector ? s.lanes : 1); };
+  for (LoopPlan& l : s.outer) peel(l);
   for (NestSchedule& n : s.nests)
     for (std::vector<LoopPlan>* loops : {&n.parallel, &n.reduce})
-      for (LoopPlan& l : *loops) peel(l);
+      for (LoopPlan& l : *loops)
+        if (l.vector) peel(l);
+}
+
+std::uint64_t peeled_dims(const std::vector<LoopPlan>& loops) {
+  std::uint64_t dims = 0;
+  for (const LoopPlan& l : loops) dims |= l.peeled ? std::uint64_t{1} << l.dim : 0;
+  return dims;
 }
 
 /// Of rows in memory that is far, where their lines are not many more than the vectors that gather from them.
@@ -43,7 +47,8 @@ void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
     for (const Access& a : accesses(k, k.nests[i])) {
       const KernelArg& arg = k.args[static_cast<std::size_t>(a.arg)];
       if (arg.scratch) continue;
-      const bool is_guarded = a.load >= 0 && k.dag[a.load].operands[1] >= 0;
+      const NodeId guard = a.load >= 0 ? k.dag[a.load].operands[1] : -1;
+      const bool is_guarded = guard >= 0 && !is_decided(k, guard, peeled_dims(loops[i].loops));
       const bool square = !is_guarded && std::any_of(loops[i].loops.begin(), loops[i].loops.end(), [&](const LoopPlan& l) {
         return l.unroll == s.lanes && is_square(k, a.position, vector, l.dim);
       });
@@ -91,6 +96,18 @@ bool reads_records(const Kernel& k, const std::vector<NodeId>& loads, const Acce
     const Affine& beside = k.dag.affine(k.dag[other].operands[0]);
     return beside.terms == at.terms && std::abs(beside.constant - at.constant) < lanes;
   });
+}
+
+bool is_worth_peeling(const Kernel& k, const Target& target, int dim, std::int64_t lanes) {
+  const std::int64_t size = k.dag.dims[static_cast<std::size_t>(dim)];
+  if (lanes > 1) return size >= target.peeled_vectors * lanes && can_peel(k, dim, lanes);
+  // Where only a few iterations are beyond a border, code of their own would save little.
+  if (runs_singly(k, dim) || !can_peel(k, dim, 1)) return false;
+  const std::vector<Section> all = sections(k, dim, 1);
+  const std::vector<char> live = live_nodes(k);
+  const auto nodes = static_cast<std::size_t>(std::count(live.begin(), live.end(), 1));
+  return all.size() * nodes <= target.peeled_nodes &&
+         std::all_of(all.begin(), all.end(), [&](const Section& s) { return (s.to - s.from) * target.peeled_share >= size; });
 }
 
 void choose_memory_steps(const Kernel& k, const Target& target, Schedule& s) {

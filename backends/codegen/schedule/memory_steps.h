@@ -10,4 +10,7 @@ void choose_memory_steps(const Kernel& k, const Target& target, Schedule& s);
 /// Whether lanes of the loop read several elements of strided records of the argument; `loads`: plain_loads.
 bool reads_records(const Kernel& k, const std::vector<NodeId>& loads, const Access& a, int vector, int lanes);
 
+/// Whether a loop, by vectors of so many lanes or by single iterations, is worth to be peeled.
+bool is_worth_peeling(const Kernel& k, const Target& target, int dim, std::int64_t lanes);
+
 }  // namespace weft::detail

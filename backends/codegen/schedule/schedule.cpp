@@ -72,17 +72,22 @@ class Scheduler {
   }
 
   int choose_lanes(std::int64_t longest) const {
-    double narrow = 0, wide = 0, pairs = 0, bytes_alone = 0;
+    double narrow = 0, wide = 0, pairs = 0, bytes_alone = 0, bools = 0;
     for (const std::vector<NodeId>& nodes : nodes_)
       for (NodeId id : nodes) {
         const Node& n = k_.dag[id];
         if (n.kind != NodeKind::op && n.kind != NodeKind::math && n.kind != NodeKind::load) continue;
-        if (n.dtype.is_bool() || n.dims == 0) continue;
+        if (n.dims == 0) continue;
+        if (n.dtype.is_bool()) {
+          bools += n.kind == NodeKind::load;
+          continue;
+        }
         const int bytes = n.dtype.itemsize();
         (bytes == 8 ? wide : bytes == 4 ? narrow : bytes == 2 ? pairs : bytes_alone) += std::max(0.25, node_cost(n));
       }
     if (wide > narrow) return std::max(1, vector_bytes_ / 8);
     if (narrow > 0 || wide > 0) return std::max(1, vector_bytes_ / 4);
+    if (pairs == 0) bytes_alone += bools;
     // Vectors of bytes have many lanes, which leave long remainders of short loops.
     if (pairs == 0 && bytes_alone > 0 && longest >= 16 * vector_bytes_) return std::max(1, vector_bytes_);
     return std::max(1, vector_bytes_ / (pairs > 0 || bytes_alone > 0 ? 2 : 4));
@@ -102,6 +107,21 @@ class Scheduler {
     if (t.reduce.empty() || is_running(t) || runs_singly(t.reduce.back()) || size(t.reduce.back()) < schedule_.lanes) return false;
     if (!k_.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
     return k_.dag.stride(position, t.reduce.back(), s) && s == 1;
+  }
+
+  bool maps_squares(std::size_t nest, NodeId position, int vector) const {
+    return nodes_[nest].size() * static_cast<std::size_t>(schedule_.lanes) <= target_.square_nodes &&
+           points_along(k_, k_.dag[position].dims) >= target_.transposed_points &&
+           detail::maps_squares(k_, nest, position, vector, schedule_.lanes);
+  }
+  /// Whether a nest accesses such squares of memory in any way.
+  bool maps_squares(std::size_t nest) const {
+    if (schedule_.vector_dim < 0) return false;
+    const std::vector<Access> all = accesses(k_, k_.nests[nest]);
+    return std::any_of(all.begin(), all.end(), [&](const Access& a) {
+      return !k_.args[static_cast<std::size_t>(a.arg)].scratch && (a.load < 0 || k_.dag[a.load].operands[1] < 0) &&
+             maps_squares(nest, a.position, schedule_.vector_dim);
+    });
   }
 
   /// Whether registers hold the row whose elements the lanes read by computed indices.
@@ -145,6 +165,7 @@ class Scheduler {
       if (const std::int64_t n = record_of(k_, t, position, vector, stride); n > 0 && (!is_store || n == stride))
         return static_cast<double>(std::abs(stride));
       if (stride == 2) return 3.0;
+      if ((is_store || k_.dag[load].operands[1] < 0) && maps_squares(nest, position, vector)) return 1 + std::log2(lanes);
       if (!is_store && reads_squares(t, position, vector)) {
         const auto all = static_cast<double>(size(t.reduce.back())), transposed = lanes * std::floor(all / lanes);
         return (transposed * (1 + std::log2(lanes)) + (all - transposed) * lanes * 0.8) / all;
@@ -372,6 +393,7 @@ class Scheduler {
 
   void unroll() {
     int matmul = matmul_of_rows();
+    bool squares = false;
     if (matmul >= 0 && !tile(static_cast<std::size_t>(matmul), true)) matmul = -1;
     const bool single =
         std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); });
@@ -383,12 +405,16 @@ class Scheduler {
         continue;
       }
       NestSchedule& s = schedule_.nests[i];
+      if (maps_squares(i)) {
+        s.parallel.back().unroll = schedule_.lanes, squares = true;
+        continue;
+      }
       std::vector<LoopPlan>& loops = s.reduce.empty() ? s.parallel : s.reduce;
       if (!loops.empty() && loops.back().vector) loops.back().unroll = by_work(work(i), loops.back());
     }
     double all = 0;
     for (std::size_t i = 0; i < k_.nests.size(); ++i) all += work(i);
-    if (schedule_.vector_dim < 0) return;
+    if (schedule_.vector_dim < 0 || squares) return;
     // In loops with varying trip counts, lanes that wait for others cost more than latency does; for bodies of a few operations, two
     // vectors side by side are still faster than one.
     const bool repeats = std::any_of(k_.nests.begin(), k_.nests.end(), [](const Nest& t) { return !t.repeats.empty(); });
@@ -398,15 +424,8 @@ class Scheduler {
     if (!repeats) lanes.unroll = std::max(by_work(all, lanes), columns);
     if (repeats) {
       lanes.unroll = all < target_.some_work && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1;
-      if (counted_loops()) lanes.unroll = std::max(lanes.unroll, side_by_side(lanes));
+      if (counts_loops(k_)) lanes.unroll = std::max(lanes.unroll, side_by_side(lanes));
     }
-  }
-  /// Whether all lanes go through loops of the nests equally often.
-  bool counted_loops() const {
-    const auto counted = [](auto&& self, const std::vector<Repeat>& all) -> bool {
-      return std::all_of(all.begin(), all.end(), [&](const Repeat& r) { return r.go_on < 0 && self(self, r.inner); });
-    };
-    return std::all_of(k_.nests.begin(), k_.nests.end(), [&](const Nest& t) { return counted(counted, t.repeats); });
   }
   /// Vectors that go through counted loops side by side, as an iteration of one waits for its last, and the others need not: as many as
   /// hold their carried values in half of the registers.
@@ -497,10 +516,13 @@ class Scheduler {
         if (!l.vector && size(l.dim) >= lanes && k_.dag.stride(position, l.dim, s) && s == 1) other = l.dim, loads += is_load;
     };
     int along_lanes = 0;
+    std::uint64_t peeled = 0;
+    for (const LoopPlan& l : schedule_.outer)
+      if (is_worth_peeling(k_, target_, l.dim, l.vector ? lanes : 1)) peeled |= std::uint64_t{1} << l.dim;
     for (NodeId id : nodes_[0]) {
       const Node& n = k_.dag[id];
       if (n.kind != NodeKind::load) continue;
-      if (n.operands[1] < 0) look(n.operands[0], true);
+      if (n.operands[1] < 0 || is_decided(k_, n.operands[1], peeled)) look(n.operands[0], true);
       std::int64_t s = 0;
       along_lanes += k_.dag.stride(n.operands[0], schedule_.vector_dim, s) && s == 1;
     }

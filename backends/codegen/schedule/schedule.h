@@ -14,7 +14,7 @@ struct LoopPlan {
   int dim = 0;
   int unroll = 1;       ///< iterations (or vectors) side by side
   bool vector = false;  ///< steps are vectors
-  bool peeled = false;  ///< the first vector and the last ones, which may be at a border, are in front of the loop and behind it
+  bool peeled = false;  ///< its sections (kernel_accesses.h) are loops of their own, in which comparisons with borders are decided
   friend bool operator==(const LoopPlan&, const LoopPlan&) = default;
 };
 struct NestSchedule {

@@ -71,9 +71,8 @@ class Checker {
     for (const LoopPlan& l : loops) {
       if (l.unroll < 1) wrong(fmt::format("unroll i{} by {}", l.dim, l.unroll), "a loop has at least one copy");
       if (l.unroll > 1 && runs_singly(k_, l.dim)) wrong(fmt::format("unroll i{} by {}", l.dim, l.unroll), why_singly(l.dim));
-      if (l.peeled && !l.vector) wrong(fmt::format("peel i{}", l.dim), "only a loop that is run by vectors is peeled; vectorize it, too");
-      if (l.peeled && !can_peel(k_, l.dim, s_.lanes))
-        wrong(fmt::format("peel i{}", l.dim), "it has no borders that its first vector and its last two hold; leave the step out");
+      if (l.peeled && !can_peel(k_, l.dim, l.vector ? s_.lanes : 1))
+        wrong(fmt::format("peel i{}", l.dim), "it has no borders, or too many of its vectors are at one; leave the step out");
     }
   }
 
@@ -157,7 +156,6 @@ class Checker {
       const std::int64_t unit = std::int64_t{l.unroll} * (l.vector ? s_.lanes : 1);
       if (s_.block[i] % unit != 0) wrong(step, fmt::format("a block holds whole steps of the loop, which are {} iterations", unit));
       if ((k_.sequential >> l.dim & 1) && s_.grain != 0) wrong(step, why_singly(l.dim));
-      if (l.peeled) wrong(fmt::format("peel i{}", l.dim), "it is split: a block is not the whole loop");
     }
     if (s_.row_bits >= 0) {
       const std::string step = fmt::format("divide_rows by {} into {}", std::int64_t{1} << s_.row_bits, s_.num_blocks);

@@ -7,7 +7,7 @@
 //   unroll i0 by 6            so many iterations (or vectors) side by side
 //   join_records i2           the few elements of records, all side by side: whole vectors are read and written for lanes that many apart
 //   reduce_by_rows i2         a nest's reducing loop runs outside of its parallel ones, with sums in memory
-//   peel i1                   what may be at a border is outside of the loop over the vectors between
+//   peel i1                   the parts between its borders are loops of their own
 //   split i0 by 64            blocks of so many iterations; of the first outer loops, in their order
 //   divide_rows by 8 into 256 a scatter's rows, so many in a piece, are dealt to so many blocks
 //   parallel by 3             tasks of so many blocks (of a kernel that is divided by rows: at least) go to threads

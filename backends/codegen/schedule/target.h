@@ -53,7 +53,10 @@ struct Target {
   int values_at_once = 8;           ///< that are computed side by side, as registers hold so many
   int most_expansions = 24;         ///< of one mathematical function in a kernel: where there are more, they are calls of one function
   std::int64_t peeled_vectors = 8;  ///< loops of so many vectors have their borders peeled
-  std::int64_t long_row = 1024;     ///< quotients by the sum of so many terms take the sum's inverse: shorter rows hide how long they take
+  /// Other loops have, where all sections together have at most so many nodes, and each at least such a part of the iterations.
+  std::size_t peeled_nodes = 300;
+  std::int64_t peeled_share = 32;
+  std::int64_t long_row = 1024;  ///< quotients by the sum of so many terms take the sum's inverse: shorter rows hide how long they take
 
   // What follows a reduction, by vectors of its own.
   double expensive_epilogue = 20;  ///< its cost for an element, from which on vectors are worth a nest
