@@ -61,18 +61,18 @@ TEST_CASE("a sum down the columns beside another result: what is left of the col
                  {a, reshape(b, {1, 17}), reshape(2. * b, {1, 17}), a + 3.}, 1e-12) == "");
 }
 
-TEST_CASE("a fold of quotients: lanes that the last vector hasn't got are not part of it") {
+TEST_CASE("a reduction of quotients: lanes that the last vector hasn't got are not part of it") {
   for (const DType t : {float32, float64, int32})
     for (const int n : {1, 2, 3, 5, 7, 8, 9, 10, 12, 17, 18, 20, 31, 33, 34, 65, 129}) {
       const std::string d = std::string(t.short_name()) + "[" + std::to_string(n) + "]", s = std::string(t.short_name()) + "[]";
       CAPTURE(d);
       const Array a = arange(1, n + 1, 1, t), b = arange(2, n + 2, 1, t);
       for (const char* op : {"div", "rem"})
-        for (const char* fold : {"reduce_sum", "reduce_max", "reduce_prod"}) {
+        for (const char* reduction : {"reduce_sum", "reduce_max", "reduce_prod"}) {
           const std::string quotient = "a:" + d + " b:" + d + ". let c:" + d + " = " + op + " a b; ";
-          const std::string folded = "e:" + s + " = " + fold + "[axes=(0,)] ";
-          CHECK(difference(quotient + folded + "c in (e,)", {a, b}) == "");
-          CHECK(difference(quotient + "f:" + d + " = mul c c; g:" + d + " = mul f b; " + folded + "g in (e, f)", {a, b}) == "");
+          const std::string reduced = "e:" + s + " = " + reduction + "[axes=(0,)] ";
+          CHECK(difference(quotient + reduced + "c in (e,)", {a, b}) == "");
+          CHECK(difference(quotient + "f:" + d + " = mul c c; g:" + d + " = mul f b; " + reduced + "g in (e, f)", {a, b}) == "");
         }
     }
 }
@@ -142,20 +142,20 @@ TEST_CASE("complex quotients of infinities and zeros are C's, products follow th
   }
 }
 
-TEST_CASE("folds of quotients by or of a zero that is known, over sizes that leave lanes without an element") {
+TEST_CASE("reductions of quotients by or of a zero that is known, over sizes that leave lanes without an element") {
   for (int n : {7, 9, 10, 17, 33, 65}) {
     for (const std::string& t : {std::string("f32"), std::string("f64")}) {
       const std::string v = t + "[" + std::to_string(n) + "]";
       const Array x = linspace(1., 2., n, t == "f32" ? float32 : float64);
-      for (const char* fold : {"reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
+      for (const char* reduction : {"reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
         for (const std::string& quotient :
              {"div 0.0:" + t + "[] a", "div -0.0:" + t + "[] a", "div a 0.0:" + t + "[]", "rem 0.0:" + t + "[] a", "rem a 0.0:" + t + "[]",
               "div 2.0:" + t + "[] a", "div a 2.0:" + t + "[]"}) {
           CAPTURE(quotient);
-          CAPTURE(fold);
-          CHECK(difference(
-                    "a:" + v + ". let b:" + v + " = " + quotient + "; c:" + t + "[] = " + fold + "[axes=(0,) out_sharding=None] b in (c,) ",
-                    Arrays{x}, 1e-5) == "");
+          CAPTURE(reduction);
+          CHECK(difference("a:" + v + ". let b:" + v + " = " + quotient + "; c:" + t + "[] = " + reduction +
+                               "[axes=(0,) out_sharding=None] b in (c,) ",
+                           Arrays{x}, 1e-5) == "");
         }
     }
   }

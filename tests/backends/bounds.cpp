@@ -82,11 +82,11 @@ TEST_CASE("the last of the chunks of a loop is as long as is left") {
   const NodeId position = k.dag.combine(k.dag.index_dim(0), 8, k.dag.index_dim(step), 1);
   Nest nest;
   nest.reduce = {step};
-  Reduction fold;
-  fold.value = k.dag.load(0, float32, position).id;
-  fold.local = 0;
+  Reduction reduction;
+  reduction.value = k.dag.load(0, float32, position).id;
+  reduction.local = 0;
   k.locals = {float32};
-  nest.reductions.push_back(fold);
+  nest.reductions.push_back(reduction);
   nest.stores.push_back({1, k.dag.index_dim(0), k.dag.local(0, float32, 1).id, -1, false});
   k.nests.push_back(nest);
   CHECK_NOTHROW(check_bounds(k));

@@ -145,7 +145,7 @@ TEST_CASE("codegen: reductions") {
   same([](Xs v) { return sum(v[0] * 2.f, 0); }, {samples({30011, 5}, 1, float32)}, 1e-4);
 }
 
-TEST_CASE("codegen: what follows folds runs by vectors") {
+TEST_CASE("codegen: what follows reductions runs by vectors") {
   const auto nests = [](const std::string& kernels) {
     std::size_t n = 0;
     for (std::size_t at = kernels.find("  nest"); at != std::string::npos; at = kernels.find("  nest", at + 1)) ++n;
@@ -265,7 +265,7 @@ TEST_CASE("codegen: several results share a kernel") {
   CHECK(calls(same([](Xs v) { return std::vector<Array>{v[0] * 2.f, sum(v[0], 1), max(v[0], 1)}; }, {x})) == 1);
 }
 
-TEST_CASE("codegen: short rows are written in order, not among folds along them") {
+TEST_CASE("codegen: short rows are written in order, not among reductions along them") {
   const Array a = samples({20, 48}, 1, float32), b = samples({20, 10}, 2, float32), w = samples({10, 48}, 3, float32);
   const auto nests = [](const std::string& kernels) {
     int n = 0;
@@ -363,7 +363,7 @@ TEST_CASE("codegen: a matmul of which only the transpose is read is computed tra
        {samples({20, 3, 30}, 5, float32), samples({30, 4, 50}, 6, float32)}, 1e-4);
 }
 
-TEST_CASE("codegen: running folds by vectors and in chunks") {
+TEST_CASE("codegen: running reductions by vectors and in chunks") {
   for (const Shape& shape :
        {Shape{1}, Shape{15}, Shape{16}, Shape{1000}, Shape{1 << 18}, Shape{1 << 18, 3}, Shape{2, 3 << 17}, Shape{300007}}) {
     const int axis = shape.size() == 2 && shape[0] < shape[1] ? 1 : 0;
@@ -411,7 +411,7 @@ TEST_CASE("codegen: large results go past the caches") {
   same([](Xs v) { return std::vector<Array>{v[0] + 1.f, cumsum(v[0] + 1.f, 1)}; }, {x}, 1e-4);
 }
 
-TEST_CASE("codegen: columns of large matrices are folded row by row, in pieces") {
+TEST_CASE("codegen: columns of large matrices are reduced row by row, in pieces") {
   // 1537 rows and 4100 columns are not whole number of pieces, nor of vectors.
   const Array x = samples({1537, 4100}, 1, float32), y = samples({1537, 1}, 2, float32), n = astype(x * 1000, int32);
   std::string text = same([](Xs v) { return sum(v[0] * v[1], 0); }, {x, y}, 1e-4);

@@ -38,7 +38,7 @@ TEST_CASE("lanes: borders of stencils") {
   }
 }
 
-TEST_CASE("lanes: folds of a few elements") {
+TEST_CASE("lanes: reductions of a few elements") {
   for (int n : {1, 2, 3, 4, 5}) {
     for (DType t : {float16, bfloat16, float32, float64, int8, uint32}) {
       const double tolerance = t == float16 ? 2e-3 : t == bfloat16 ? 2e-2 : 1e-5;

@@ -48,16 +48,16 @@ TEST_CASE("records: all of a loop's lanes within one vector") {
           const Array x = convert(arange(n * stride + 1) % 50, t), y = convert(arange(300) % 50, t);
           same(
               [=](Xs a) {
-                Array folded = zeros(n, a[0].dtype());
-                for (std::int64_t k = 0; k < stride; ++k) folded = folded * 2 + a[0](slice(k, k + (n - 1) * stride + 1, stride));
-                return concatenate({cumsum(folded), a[1] + folded[0], folded(slice(none, none, -1))});
+                Array reduced = zeros(n, a[0].dtype());
+                for (std::int64_t k = 0; k < stride; ++k) reduced = reduced * 2 + a[0](slice(k, k + (n - 1) * stride + 1, stride));
+                return concatenate({cumsum(reduced), a[1] + reduced[0], reduced(slice(none, none, -1))});
               },
               {x, y}, 0);
         }
   }
 }
 
-TEST_CASE("records: folds along short rows") {
+TEST_CASE("records: reductions along short rows") {
   const CodeFrom code("optimized");
   for (const DType t : {float32, float64, float16, int32, int8, uint16, bool_, complex64})
     for (const std::int64_t k : {2, 3, 4, 7, 8, 15, 16, 17, 20, 33, 48, 100})

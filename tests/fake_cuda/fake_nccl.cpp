@@ -104,7 +104,7 @@ std::size_t size_of(int type) {
 }
 
 template <class T, class A>
-void fold_as(int op, const std::vector<Call>& group, void* out, std::size_t begin, std::size_t count) {
+void reduce_as(int op, const std::vector<Call>& group, void* out, std::size_t begin, std::size_t count) {
   std::vector<T> result(count);
   for (std::size_t i = 0; i < count; ++i) {
     A sum = static_cast<A>(static_cast<const T*>(group[0].in)[begin + i]);
@@ -116,19 +116,19 @@ void fold_as(int op, const std::vector<Call>& group, void* out, std::size_t begi
   }
   std::memcpy(out, result.data(), count * sizeof(T));
 }
-void fold(const std::vector<Call>& group, void* out, std::size_t begin, std::size_t count) {
+void reduce(const std::vector<Call>& group, void* out, std::size_t begin, std::size_t count) {
   const int op = group[0].op;
   switch (group[0].type) {
-    case nccl::kInt8: return fold_as<std::int8_t, std::int8_t>(op, group, out, begin, count);
-    case nccl::kUint8: return fold_as<std::uint8_t, std::uint8_t>(op, group, out, begin, count);
-    case nccl::kInt32: return fold_as<std::int32_t, std::int64_t>(op, group, out, begin, count);
-    case nccl::kUint32: return fold_as<std::uint32_t, std::uint32_t>(op, group, out, begin, count);
-    case nccl::kInt64: return fold_as<std::int64_t, std::int64_t>(op, group, out, begin, count);
-    case nccl::kUint64: return fold_as<std::uint64_t, std::uint64_t>(op, group, out, begin, count);
-    case nccl::kFloat16: return fold_as<weft::detail::Float16, float>(op, group, out, begin, count);
-    case nccl::kBFloat16: return fold_as<weft::detail::BFloat16, float>(op, group, out, begin, count);
-    case nccl::kFloat32: return fold_as<float, float>(op, group, out, begin, count);
-    case nccl::kFloat64: return fold_as<double, double>(op, group, out, begin, count);
+    case nccl::kInt8: return reduce_as<std::int8_t, std::int8_t>(op, group, out, begin, count);
+    case nccl::kUint8: return reduce_as<std::uint8_t, std::uint8_t>(op, group, out, begin, count);
+    case nccl::kInt32: return reduce_as<std::int32_t, std::int64_t>(op, group, out, begin, count);
+    case nccl::kUint32: return reduce_as<std::uint32_t, std::uint32_t>(op, group, out, begin, count);
+    case nccl::kInt64: return reduce_as<std::int64_t, std::int64_t>(op, group, out, begin, count);
+    case nccl::kUint64: return reduce_as<std::uint64_t, std::uint64_t>(op, group, out, begin, count);
+    case nccl::kFloat16: return reduce_as<weft::detail::Float16, float>(op, group, out, begin, count);
+    case nccl::kBFloat16: return reduce_as<weft::detail::BFloat16, float>(op, group, out, begin, count);
+    case nccl::kFloat32: return reduce_as<float, float>(op, group, out, begin, count);
+    case nccl::kFloat64: return reduce_as<double, double>(op, group, out, begin, count);
   }
 }
 
@@ -174,8 +174,8 @@ int run_clique(std::vector<Call> group) {
   for (const Call& c : sorted) {
     const auto rank = static_cast<std::size_t>(c.comm->rank);
     std::vector<char> r(c.what == What::gather ? bytes * ranks : bytes);
-    if (c.what == What::reduce) fold(sorted, r.data(), 0, c.count);
-    if (c.what == What::scatter) fold(sorted, r.data(), rank * c.count, c.count);
+    if (c.what == What::reduce) reduce(sorted, r.data(), 0, c.count);
+    if (c.what == What::scatter) reduce(sorted, r.data(), rank * c.count, c.count);
     if (c.what == What::gather)
       for (std::size_t k = 0; k < ranks; ++k) std::memcpy(r.data() + k * bytes, sorted[k].in, bytes);
     if (c.what == What::broadcast) std::memcpy(r.data(), sorted[static_cast<std::size_t>(c.peer)].in, bytes);

@@ -321,7 +321,7 @@ TEST_CASE("gpu collectives: each over two devices, and what they transpose to") 
   CHECK(wrong_in(device_get(grad(loss(pmap(f, {.axis_name = "i", .devices = devices("cuda")})))(x)), want, 1e-4) == "");
 }
 
-TEST_CASE("gpu collectives: integers of 16 bits, which NCCL has not, are folded in 32 and wrap around") {
+TEST_CASE("gpu collectives: integers of 16 bits, which NCCL has not, are reduced in 32 and wrap around") {
   const Array x = samples({2, 4, 6}, 1, float32) * 30000.f;
   for (const DType t : {int16, uint16}) {
     const Array y = convert(x, int32), narrow = convert(t == int16 ? y : abs(y) + 20000, t);

@@ -62,7 +62,7 @@ TEST_CASE("gpu schedules: tiles of what is read transposed") {
   takes_tiles([](Xs x) { return transpose(x[0], {1, 2, 0}) + x[1]; }, {noise({40, 20, 70}, 1), noise({40}, 2)});
 }
 
-TEST_CASE("gpu schedules: folds within a thread, across a warp, a block, and columns") {
+TEST_CASE("gpu schedules: reductions within a thread, across a warp, a block, and columns") {
   same([](Xs x) { return sum(x[0]); }, {noise({100}, 1)});
   same([](Xs x) { return sum(x[0]); }, {noise({300000}, 1)}, 1e-4);
   same([](Xs x) { return sum(x[0], 1); }, {noise({100, 40}, 1)});
@@ -79,7 +79,7 @@ TEST_CASE("gpu schedules: folds within a thread, across a warp, a block, and col
   same([](Xs x) { return sum(convert(x[0] * 100.f, int64), 1); }, {noise({9, 4000}, 1)});
 }
 
-TEST_CASE("gpu schedules: rows that are read, folded and written by one team") {
+TEST_CASE("gpu schedules: rows that are read, reduced and written by one team") {
   const auto softmax_rows = [](Xs x) {
     const Array e = exp(x[0] - max(x[0], 1, {.keepdims = true}));
     return e / sum(e, 1, {.keepdims = true});
@@ -169,7 +169,7 @@ TEST_CASE("gpu schedules: clamps are written so that ptxas compares them rightly
   }
 }
 
-TEST_CASE("gpu schedules: running folds") {
+TEST_CASE("gpu schedules: running reductions") {
   same([](Xs x) { return cumsum(x[0], 1); }, {noise({9000, 65}, 1)}, 1e-4);
   for (const int n : {3, 100, 1000, 20000}) {
     same([](Xs x) { return cumsum(abs(x[0])); }, {noise({n}, 1)}, 1e-4);

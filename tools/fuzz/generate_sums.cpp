@@ -10,7 +10,7 @@ namespace weft::fuzz {
 using namespace detail;
 
 void Generator::reduced() {
-  if (random_.chance(0.2)) return folded_quotient();
+  if (random_.chance(0.2)) return reduced_quotient();
   Array x = random_.chance(0.1) ? pick() : pick_positive_size();
   if (x.ndim() == 0) return;
   std::vector<int> axes = some_axes(x.ndim());
@@ -40,7 +40,7 @@ void Generator::reduced() {
 }
 
 /// A reduction just longer than vectors are, of what has no value where a vector's rest is zeros.
-void Generator::folded_quotient() {
+void Generator::reduced_quotient() {
   Shape s{random_.pick({7, 9, 9, 10, 10, 17, 17, 33})};
   if (random_.coin()) s = s.inserted(random_.below(2), random_.pick({1, 2, 3, 5, 9}));
   const bool integers = random_.chance(0.25);

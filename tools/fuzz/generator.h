@@ -77,7 +77,7 @@ class Generator {
   void made();
   // Reductions, products, the library's routines (generate_sums.cpp):
   void reduced();
-  void folded_quotient();
+  void reduced_quotient();
   void cumulative();
   void softmax();
   void product();

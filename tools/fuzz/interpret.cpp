@@ -241,7 +241,7 @@ Array underflowed(const Array& x, const Array& result, Random& random) {
 }
 
 /// Products of many complex numbers that overflow: their order decides which parts are infinite and which are NaN.
-Array overflowed_fold(const Array& x, Random& random) {
+Array overflowed_reduction(const Array& x, Random& random) {
   if (!x.dtype().is_complex()) return x;
   const Array finite = isfinite(real(x)) & isfinite(imag(x));
   const double infinity = std::numeric_limits<double>::infinity(), sign = random.chance(0.5) ? infinity : -infinity;
@@ -294,7 +294,7 @@ struct Disturb final : Hook {
     if (e.op->kind == Kind::reduce && e.op->combiner == Combiner::sum) results[0] = too_large(operands_before[0], results[0], e, random);
     if (is_product(*e.op)) results[0] = overflowed(e, operands_before, results[0], random);
     const bool reduces = e.op->kind == Kind::reduce || e.op->kind == Kind::cumulative;
-    if (reduces && e.op->combiner == Combiner::prod) results[0] = overflowed_fold(results[0], random);
+    if (reduces && e.op->combiner == Combiner::prod) results[0] = overflowed_reduction(results[0], random);
   }
   void cancel(const Eqn& e, double chance, Array& result) {
     for (Array& x : again) x = disturb(x, random, zeros);

@@ -72,8 +72,8 @@ class Splitter {
     double steps = 1;
     for (int d : t.reduce) reduce |= std::uint64_t{1} << d, steps *= static_cast<double>(size(d));
     const double lanes = target_.vector_bytes / 8;
-    const double fold = steps * (cost_of(within, reduce) + static_cast<double>(t.reductions.size())) / lanes;
-    return expensive * (1 - 1 / lanes) >= target_.epilogue_share * (expensive + fold) &&
+    const double reduction = steps * (cost_of(within, reduce) + static_cast<double>(t.reductions.size())) / lanes;
+    return expensive * (1 - 1 / lanes) >= target_.epilogue_share * (expensive + reduction) &&
            static_cast<double>(size(k_.outer.back())) >= lanes;
   }
 
@@ -94,11 +94,11 @@ class Splitter {
 
   void rewrite() {
     const std::vector<char> live = live_nodes(k_);
-    Nest folds = k_.nests[0], after;
-    after.stores = folds.stores;
-    folds.stores.clear();
-    folds.parallel = {along_[0]}, after.parallel = {along_[1]};
-    for (Reduction& r : folds.reductions) r.value = copy(r.value, 0);
+    Nest before = k_.nests[0], after;
+    after.stores = before.stores;
+    before.stores.clear();
+    before.parallel = {along_[0]}, after.parallel = {along_[1]};
+    for (Reduction& r : before.reductions) r.value = copy(r.value, 0);
     for (NodeId id = 0; id < static_cast<NodeId>(old_.nodes.size()); ++id) {
       const Node& n = old_[id];
       if (n.kind != NodeKind::local || !live[static_cast<std::size_t>(id)]) continue;
@@ -106,7 +106,7 @@ class Splitter {
       k_.args.push_back({n.dtype, block_, true, true});
       Node local = n;
       local.dims = renamed(n.dims, 0);
-      folds.stores.push_back({arg, position(0), push(local)});
+      before.stores.push_back({arg, position(0), push(local)});
       Node load;
       load.kind = NodeKind::load;
       load.dtype = n.dtype, load.integer = arg;
@@ -115,7 +115,7 @@ class Splitter {
       copies_[{1, id}] = push(load);
     }
     for (Store& s : after.stores) s.position = copy(s.position, 1), s.value = copy(s.value, 1), s.guard = copy(s.guard, 1);
-    k_.nests = {std::move(folds), std::move(after)};
+    k_.nests = {std::move(before), std::move(after)};
     k_.dag = std::move(fresh_);
   }
 
@@ -184,8 +184,8 @@ class Splitter {
 }  // namespace
 
 bool split_reduction_epilogue(Kernel& k, int vector_bytes) {
-  const bool folds = k.nests.size() == 1 && !k.nests[0].reductions.empty();
-  if (!folds) return false;
+  const bool reduces = k.nests.size() == 1 && !k.nests[0].reductions.empty();
+  if (!reduces) return false;
   Kernel cut = k;
   if (!Splitter(cut, vector_bytes).run()) return false;
   const Schedule s = make_schedule(cut, vector_bytes);

@@ -279,7 +279,7 @@ void GpuEmitter::distributed(std::size_t n) {
     if (has_reductions && running && g.reduces_across)
       scan(n);
     else if (has_reductions)
-      folds(n);
+      reduce(n);
     for (const Repeat& r : t.repeats) repeat(r, first());
     store_all(n, false, first());
     return;
@@ -288,7 +288,7 @@ void GpuEmitter::distributed(std::size_t n) {
   loop(mask_of(g.distributed), ir_.CreateZExtOrTrunc(rank_, index_type()), number(size(g.distributed) / g.lanes), number(s_.team), {},
        [&](Value* at, Values v) {
          decode(g.distributed, at, g.lanes);
-         if (has_reductions) folds(n);
+         if (has_reductions) reduce(n);
          store_all(n, false, exists_);
          return v;
        });
@@ -346,7 +346,7 @@ void GpuEmitter::set_local(int local, Value* v) {
   if (const auto node = local_nodes_.find(local); node != local_nodes_.end()) scopes_.back().memo[node->second] = v;
 }
 
-void GpuEmitter::folds(std::size_t n) {
+void GpuEmitter::reduce(std::size_t n) {
   const Nest& t = k_.nests[n];
   const bool across = s_.nests[n].reduces_across;
   const int lanes = across ? s_.nests[n].lanes : 1;
@@ -445,7 +445,8 @@ GpuEmitter::Values GpuEmitter::through_shared(const Values& v, Value* slot, Valu
     llvm::Type* type = v[i]->getType()->isIntegerTy(1) ? ir_.getInt8Ty() : v[i]->getType();
     Values& known = reduction_memory_[{type, count}];
     if (known.size() <= i) known.resize(i + 1);
-    if (!known[i]) known[i] = threads_.shared(type, static_cast<std::uint64_t>(count), name_ + "_fold" + std::to_string(num_shared_++));
+    if (!known[i])
+      known[i] = threads_.shared(type, static_cast<std::uint64_t>(count), name_ + "_reduction" + std::to_string(num_shared_++));
     memory.push_back(known[i]);
   }
   const auto put = [&] {

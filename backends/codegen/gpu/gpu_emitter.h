@@ -37,7 +37,7 @@ class GpuEmitter {
   void nest(std::size_t number);
   void in_order(std::span<const int> dims, const std::function<void()>& body);
   void distributed(std::size_t number);
-  void folds(std::size_t number);
+  void reduce(std::size_t number);
   void repeat(const Repeat& r, Value* condition);
   void scan(std::size_t number);
   Values loop(std::uint64_t dims, Value* low, Value* high, Value* step, Values carried, const std::function<Values(Value*, Values)>& body);

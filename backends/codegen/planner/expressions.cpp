@@ -124,13 +124,13 @@ KernelValue Expressions::compute(Var v, std::span<const NodeId> coords) {
     case Kind::gather: return gather(e, coords);
     case Kind::dynamic_slice: return dynamic_slice(e, coords);
     case Kind::dynamic_update_slice: return dynamic_update_slice(e, coords);
-    case Kind::reduce: return fold(e, coords);
+    case Kind::reduce: return reduction(e, coords);
     default: throw CompileError("codegen: internal error: " + std::string(e.op->name) + " is not an expression", e.loc);
   }
 }
 
 /// Element by element, in the accumulator's type.
-KernelValue Expressions::fold(const Eqn& e, std::span<const NodeId> coords) {
+KernelValue Expressions::reduction(const Eqn& e, std::span<const NodeId> coords) {
   const std::vector<int>& axes = params_as<ReduceParams>(*e.params).axes;
   const Shape& shape = j_.aval(e.inputs[0]).shape;
   const DType result = j_.avals[e.outputs[0]].dtype, held = result == float16 || result == bfloat16 ? float32 : result;

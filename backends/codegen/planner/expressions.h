@@ -75,7 +75,7 @@ class Expressions {
   KernelValue movement(const Eqn& e, std::span<const NodeId> coords, int which);
   KernelValue concatenate(const Eqn& e, std::span<const NodeId> coords);
   KernelValue gather(const Eqn& e, std::span<const NodeId> coords);
-  KernelValue fold(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue reduction(const Eqn& e, std::span<const NodeId> coords);
   KernelValue dynamic_slice(const Eqn& e, std::span<const NodeId> coords);
   KernelValue dynamic_update_slice(const Eqn& e, std::span<const NodeId> coords);
   /// The element where the condition holds; what it reads is read only there.

@@ -241,8 +241,8 @@ class KernelFormer final : public LeafReader {
     if (r.reduce.empty() == t.reduce.empty() || reads_from(r, n)) return false;
     const std::vector<int>& loops = t.reduce.empty() ? t.parallel : t.reduce;
     const bool written = t.reduce.empty() ? !t.stores.empty() : p_.read_elsewhere_[r.var] != 0;
-    const std::size_t folded = t.reduce.empty() ? r.reduce.size() : t.reduce.size(), all = t.parallel.size() + t.reduce.size();
-    return written && all > folded &&
+    const std::size_t reduced = t.reduce.empty() ? r.reduce.size() : t.reduce.size(), all = t.parallel.size() + t.reduce.size();
+    return written && all > reduced &&
            dag_.dims[static_cast<std::size_t>(loops.back())] * p_.avals_[r.var].dtype.itemsize() < p_.target_.vector_bytes;
   }
 

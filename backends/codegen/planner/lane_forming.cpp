@@ -167,7 +167,7 @@ class Former : public LanePoint {
       leading = s[0];
     }
     if (leading < kMinPoints) throw NotLanes();
-    bool folds = false;
+    bool reduces = false;
     for (const Eqn& e : j_.eqns) {
       const Kind k = e.op->kind;
       if (k == Kind::control || k == Kind::effect || e.op->has_effects) throw NotLanes();
@@ -176,11 +176,11 @@ class Former : public LanePoint {
       };
       for (Var v : e.outputs) check_row(j_.avals[v].shape, kMaxRow);
       if (k != Kind::reduce && k != Kind::cumulative && k != Kind::dot && k != Kind::library) continue;
-      folds = true;
+      reduces = true;
       // Of longer rows that are reduced, a kernel of its own reads whole vectors.
       for (Atom a : e.inputs) check_row(j_.aval(a).shape, kMaxReducedRow);
     }
-    if (!folds) throw NotLanes();
+    if (!reduces) throw NotLanes();
     return Shape{leading};
   }
   void open_batch() {

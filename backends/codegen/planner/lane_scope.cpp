@@ -78,9 +78,9 @@ KernelValue LaneScope::reduce(const Eqn& e, std::span<const NodeId> at) {
   std::size_t next = 0;
   std::int64_t count = 1;
   for (int d = 0; d < in.ndim(); ++d) {
-    const bool folded = std::find(axes.begin(), axes.end(), d) != axes.end();
-    source.push_back(folded ? -1 : at[next++]);
-    if (folded) count *= in.shape[d];
+    const bool reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
+    source.push_back(reduced ? -1 : at[next++]);
+    if (reduced) count *= in.shape[d];
   }
   const int batch = point_.batch_shape.size();
   if (point_.lane_condition >= 0 && *e.op->combiner == Combiner::logical_or && in.dtype.is_bool() && in.ndim() <= batch) {

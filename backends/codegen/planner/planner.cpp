@@ -345,11 +345,11 @@ void KernelPlanner::make_roots() {
       continue;
     }
     const Kind kind = e.op->kind;
-    bool folds = kind == Kind::reduce || kind == Kind::arg_reduce || kind == Kind::cumulative || kind == Kind::dot;
-    if (kind == Kind::dot ? avals_[e.outputs[0]].dtype.is_bool() || has_too_many_loops(e) : folds && needs_memory(e, 0)) folds = false;
+    bool reduces = kind == Kind::reduce || kind == Kind::arg_reduce || kind == Kind::cumulative || kind == Kind::dot;
+    if (kind == Kind::dot ? avals_[e.outputs[0]].dtype.is_bool() || has_too_many_loops(e) : reduces && needs_memory(e, 0)) reduces = false;
     if (is_kernel_scatter(e)) {
       if (avals_[e.outputs[0]].size() != 0) add_scatter(static_cast<int>(i));
-    } else if (!folds) {
+    } else if (!reduces) {
       items_.push_back({-1, static_cast<int>(i), -1});
     } else if (avals_[e.outputs[0]].size() != 0) {
       add_reduction(static_cast<int>(i));

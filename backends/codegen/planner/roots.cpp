@@ -41,7 +41,7 @@ struct Folder {
   RootBody body;
 
   /// Reduces a real value; the accumulator's result.
-  KernelValue fold(Combiner c, KernelValue v, bool running = false) {
+  KernelValue reduce(Combiner c, KernelValue v, bool running = false) {
     Reduction r;
     r.combiner = c;
     r.dtype = v.dtype;
@@ -64,9 +64,9 @@ struct Folder {
     return dag.complex(dag.local(r.local, r.dtype, local_dims), dag.local(r.local + 1, r.dtype, local_dims));
   }
   KernelValue reduce_any(Combiner c, KernelValue v, bool running = false) {
-    if (!v.dtype.is_complex()) return fold(c, v, running);
+    if (!v.dtype.is_complex()) return reduce(c, v, running);
     if (c == Combiner::prod) return complex_product(v);
-    const KernelValue re = fold(c, dag.real(v), running), im = fold(c, dag.imag(v), running);
+    const KernelValue re = reduce(c, dag.real(v), running), im = reduce(c, dag.imag(v), running);
     return dag.complex(re, im);
   }
 };
@@ -193,16 +193,16 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
       for (int d = 0; d < j.aval(e.inputs[0]).ndim(); ++d) at.push_back(d == p.axes[0] ? steps[0] : coords[next++]);
       KernelValue element = expressions.at(e.inputs[0], at);
       element = dag.convert(element, element.dtype.is_bool() ? uint8 : accumulator(element.dtype));
-      Reduction fold;
-      fold.kind = e.op->combiner == Combiner::max ? Reduction::Kind::arg_max : Reduction::Kind::arg_min;
-      fold.dtype = element.dtype;
-      fold.value = element.id;
-      fold.position = dag.value_of(steps[0], p.index_dtype).id;
-      fold.local = static_cast<int>(locals.size());
+      Reduction reduction;
+      reduction.kind = e.op->combiner == Combiner::max ? Reduction::Kind::arg_max : Reduction::Kind::arg_min;
+      reduction.dtype = element.dtype;
+      reduction.value = element.id;
+      reduction.position = dag.value_of(steps[0], p.index_dtype).id;
+      reduction.local = static_cast<int>(locals.size());
       locals.push_back(element.dtype);
       locals.push_back(p.index_dtype);
-      f.body.reductions.push_back(fold);
-      f.body.value = dag.local(fold.local + 1, p.index_dtype, local_dims);
+      f.body.reductions.push_back(reduction);
+      f.body.value = dag.local(reduction.local + 1, p.index_dtype, local_dims);
       break;
     }
     case Root::Kind::cumulative: {

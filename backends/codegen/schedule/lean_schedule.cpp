@@ -25,17 +25,17 @@ Schedule lean_schedule(Schedule s) {
   const auto drop = [&](LoopPlan& l) { dropped *= std::exchange(l.unroll, 1); };
   for (LoopPlan& l : s.outer)
     if (l.vector || (l.unroll != s.lanes && !contains(s.record_dims, l.dim))) drop(l);
-  bool folds = false;
+  bool reduces = false;
   for (NestSchedule& n : s.nests) {
     for (LoopPlan& l : n.parallel)
       if (!contains(s.record_dims, l.dim) && (l.vector || l.unroll != s.lanes)) drop(l);
     if (s.vector_dim >= 0)
       for (LoopPlan& l : n.reduce) drop(l);
-    folds |= !n.reduce.empty();
+    reduces |= !n.reduce.empty();
   }
   s.records.clear();
   // A single accumulator is a dependency chain: each step waits for the one before.
-  if (folds && dropped > 1) s.slack *= std::min(dropped, 5);
+  if (reduces && dropped > 1) s.slack *= std::min(dropped, 5);
   return s;
 }
 

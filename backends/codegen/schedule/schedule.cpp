@@ -269,11 +269,11 @@ class Scheduler {
   bool tile(std::size_t i, bool with_outer) {
     const Nest& t = k_.nests[i];
     NestSchedule& s = schedule_.nests[i];
-    const auto folds = static_cast<std::int64_t>(t.reductions.size());
+    const auto reductions = static_cast<std::int64_t>(t.reductions.size());
     std::int64_t steps = 1;
     for (int d : t.reduce) steps *= size(d);
-    if (folds == 0 || steps < 4 || nodes_[i].size() >= target_.few_nodes || is_running(t)) return false;
-    std::int64_t room = target_.vector_registers() / 2 / folds;
+    if (reductions == 0 || steps < 4 || nodes_[i].size() >= target_.few_nodes || is_running(t)) return false;
+    std::int64_t room = target_.vector_registers() / 2 / reductions;
     for (const LoopPlan& l : schedule_.outer) room /= l.unroll;
     room = std::max<std::int64_t>(1, room);
     std::vector<LoopPlan*> loops;

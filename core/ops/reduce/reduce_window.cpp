@@ -46,18 +46,18 @@ struct ReduceWindow {
           std::int64_t outer = 1, inner = 1;
           for (int i = 0; i < d; ++i) outer *= shape[i];
           for (int i = d + 1; i < shape.size(); ++i) inner *= shape[i];
-          std::unique_ptr<V[]> folded(new V[static_cast<std::size_t>(next.num_elements())]);
-          std::fill_n(folded.get(), next.num_elements(), reduction_identity<C, T>());
+          std::unique_ptr<V[]> reduced(new V[static_cast<std::size_t>(next.num_elements())]);
+          std::fill_n(reduced.get(), next.num_elements(), reduction_identity<C, T>());
           for (std::int64_t o = 0; o < outer; ++o)
             for (std::int64_t i = 0; i < next[d]; ++i)
               for (std::int64_t k = 0; k < w.window; ++k) {
                 const std::int64_t e = w.element(i, k);
                 if (e < 0) continue;
-                V* to = folded.get() + (o * next[d] + i) * inner;
+                V* to = reduced.get() + (o * next[d] + i) * inner;
                 const V* from = values.get() + (o * shape[d] + e) * inner;
                 for (std::int64_t q = 0; q < inner; ++q) to[q] = combine<C, V>(to[q], from[q]);
               }
-          values = std::move(folded);
+          values = std::move(reduced);
           shape = next;
         }
         for (std::int64_t i = 0; i < shape.num_elements(); ++i) c.out[0].as<T>()[i] = store_element<T>(values[static_cast<std::size_t>(i)]);

@@ -59,7 +59,7 @@ class Taps {
   std::vector<std::int64_t> at_;
 };
 
-Array folded(const Array& x, const std::vector<WindowDim>& windows, Combiner c) {
+Array reduced_by_taps(const Array& x, const std::vector<WindowDim>& windows, Combiner c) {
   Taps taps(x, windows, identity_of(c, x.dtype()));
   Array sum = taps.here();
   while (taps.next()) sum = combine_arrays(c, sum, taps.here());
@@ -72,7 +72,7 @@ Array reduced_along(const Array& x, int dim, WindowDim w, Combiner c) {
     std::vector<WindowDim> windows;
     for (int d = 0; d < x.ndim(); ++d) windows.push_back({.size = a.shape()[d], .window = 1, .stride = 1});
     windows[static_cast<std::size_t>(dim)] = of;
-    return folded(a, windows, c);
+    return reduced_by_taps(a, windows, c);
   };
   if (w.window <= kMostTaps) return along(x, w);
   if (w.stride == w.window && w.window_dilation == 1) {  // beside one another
@@ -123,7 +123,7 @@ Array reduced(const Array& x, const std::vector<WindowDim>& windows, Combiner c)
   const bool half = c == Combiner::sum && (x.dtype() == float16 || x.dtype() == bfloat16);
   Array a = half ? convert(x, float32) : x;
   if (num_taps(windows) <= kMostTaps) {
-    a = folded(a, windows, c);
+    a = reduced_by_taps(a, windows, c);
   } else {
     PaddingConfig config;
     for (const WindowDim& w : windows) {

@@ -32,7 +32,7 @@ Array extreme(DType t, bool least) {
 
 /// Over all elements, down the columns and along the rows.
 template <class F>
-void check_fold(F f, const Array& element, const Array& wanted, int n) {
+void check_reduction(F f, const Array& element, const Array& wanted, int n) {
   const auto equal = [&](const Array& got) {
     CHECK(got.dtype() == wanted.dtype());
     CHECK(all(got == wanted).item<bool>());
@@ -47,15 +47,15 @@ const auto minimum_of = [](const Array& x, int axis) { return min(x, axis); };
 
 }  // namespace
 
-TEST_CASE("folds of the least and greatest values there are give those") {
+TEST_CASE("reductions of the least and greatest values there are give those") {
   for (DType t : {int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, float64})
     for (int n : kSizes) {
       const std::string name(t.name());
       CAPTURE(name);
       CAPTURE(n);
-      check_fold(maximum_of, extreme(t, true), extreme(t, true), n);
-      check_fold(minimum_of, extreme(t, false), extreme(t, false), n);
-      check_fold([](const Array& x, int axis) { return prod(x, axis); }, convert(array(1), t), prod(convert(ones(1), t)), n);
+      check_reduction(maximum_of, extreme(t, true), extreme(t, true), n);
+      check_reduction(minimum_of, extreme(t, false), extreme(t, false), n);
+      check_reduction([](const Array& x, int axis) { return prod(x, axis); }, convert(array(1), t), prod(convert(ones(1), t)), n);
     }
 }
 
@@ -73,19 +73,19 @@ TEST_CASE("the extremum of a row with a NaN at any place is NaN, and of no other
     }
 }
 
-TEST_CASE("folds of booleans, all true or all false") {
+TEST_CASE("reductions of booleans, all true or all false") {
   for (int n : kSizes)
     for (const bool v : {false, true}) {
       CAPTURE(n);
       const Array b = array(v);
-      check_fold([](const Array& x, int axis) { return all(x, axis); }, b, b, n);
-      check_fold([](const Array& x, int axis) { return any(x, axis); }, b, b, n);
-      check_fold(maximum_of, b, b, n);
-      check_fold(minimum_of, b, b, n);
+      check_reduction([](const Array& x, int axis) { return all(x, axis); }, b, b, n);
+      check_reduction([](const Array& x, int axis) { return any(x, axis); }, b, b, n);
+      check_reduction(maximum_of, b, b, n);
+      check_reduction(minimum_of, b, b, n);
     }
 }
 
-TEST_CASE("folds to a position: the first of equal ones, NaN before all numbers") {
+TEST_CASE("reductions to a position: the first of equal ones, NaN before all numbers") {
   const auto positions = jit([](const Array& x) { return std::tuple{argmax(x, 0), argmin(x, 0), argmax(x), argmin(x)}; });
   for (DType t : {int8, uint8, int32, uint64, float16, float32, float64})
     for (int n : {5, 17, 33, 1000, 70000}) {
@@ -115,7 +115,7 @@ TEST_CASE("folds to a position: the first of equal ones, NaN before all numbers"
     }
 }
 
-TEST_CASE("folds: short rows that are read again are taken several at a time, each as if alone") {
+TEST_CASE("reductions: short rows that are read again are taken several at a time, each as if alone") {
   const auto normal = [](const Array& x) {
     const Array from_mean = x - mean(x, -1, keepdims);
     return from_mean * rsqrt(mean(square(from_mean), -1, keepdims) + 1e-5);

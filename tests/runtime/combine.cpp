@@ -8,7 +8,7 @@
 using namespace weft;
 using namespace weft::detail;
 
-TEST_CASE("two operands at once have the bits of the general fold") {
+TEST_CASE("two operands at once have the bits of the general reduction") {
   constexpr int n = 37;  // a piece of the vector code, and a rest
   const ReductionOrder two = balanced_order(2);
   for (int id = 0; id < DType::count; ++id) {
@@ -18,9 +18,9 @@ TEST_CASE("two operands at once have the bits of the general fold") {
       if (dtype.is_complex() && what != Combiner::sum) continue;
       CAPTURE(std::string(dtype.name()));
       CAPTURE(static_cast<int>(what));
-      const CombineTwo fold = combine_two(what, dtype);
-      CHECK((fold == nullptr) == (dtype == float16 || dtype == bfloat16));
-      if (!fold) continue;
+      const CombineTwo combine = combine_two(what, dtype);
+      CHECK((combine == nullptr) == (dtype == float16 || dtype == bfloat16));
+      if (!combine) continue;
       alignas(16) char a[n * 16], b[n * 16], wanted[n * 16] = {}, got[n * 16] = {};
       // Any bits, NaNs and infinities among them; a bool is 0 or 1.
       for (std::size_t i = 0; i < bytes; ++i) {
@@ -31,7 +31,7 @@ TEST_CASE("two operands at once have the bits of the general fold") {
                   static_cast<std::size_t>(dtype.itemsize()));
       const void* const sources[] = {a, b};
       reduce_elements(what, dtype, two, sources, dtype, wanted, dtype, 0, n);
-      fold(a, b, got, n);
+      combine(a, b, got, n);
       CHECK(std::memcmp(wanted, got, bytes) == 0);
     }
   }
