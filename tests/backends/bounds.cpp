@@ -1,6 +1,8 @@
 // Kernels that would leave their memory are refused.
 #include <doctest/doctest.h>
+#include <weft/weft.h>
 
+#include "tests/backends/agree.h"
 #include "weft/backends/codegen/planner/kernel.h"
 #include "weft/core/errors/error.h"
 
@@ -96,4 +98,28 @@ TEST_CASE("the last of the chunks of a loop is as long as is left") {
   k.args[0].elements = 15;
   k.nests[0].reductions[0].value = k.dag.load(0, float32, k.dag.divide(position, 2)).id;
   CHECK_NOTHROW(check_bounds(k));
+}
+
+TEST_CASE("one computed number that is a coordinate along dimensions of several sizes keeps within the least of them") {
+  const Array x = reshape(arange(24, float32), {4, 2, 3}), k = array({5, -3, 0, 1});
+  for (const DType t : {int8, uint8, int16, int32, int64}) {
+    CAPTURE(t.name());
+    const auto along = [&](const test::Arrays& v) { return convert(v[1] % 2, t); };
+    test::same([&](test::Xs v) { return v[0](along(v), along(v), along(v)); }, {x, k});
+    test::same([&](test::Xs v) { return v[0](slice(), along(v), along(v)); }, {x, k});
+    test::same([&](test::Xs v) { return swapaxes(v[0], 0, 2)(along(v), along(v)); }, {x, k});
+    test::same([&](test::Xs v) { return v[0].at(along(v), along(v), along(v)).add(1.f); }, {x, k});
+    test::same([&](test::Xs v) { return dynamic_slice(v[0], {along(v)[0], along(v)[0], along(v)[0]}, {1, 1, 1}); }, {x, k});
+    // As far as the remainder is known, without counting from the end.
+    const auto bound_once = [&](const Array& i) {
+      const std::string type = detail::to_string(i.aval());
+      const Jaxpr j =
+          parse("{ lambda ; a:f32[2,3] b:" + type +
+                ". let c:f32[4] = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0, 1), "
+                "start_index_map=(1, 0), operand_batching_dims=(), start_indices_batching_dims=()) fill_value=0 "
+                "indices_are_sorted=False mode=GatherScatterMode.FILL_OR_DROP slice_sizes=(1, 1) unique_indices=False] a b in (c,) }");
+      return j(x[0], i)[0];
+    };
+    test::same([&](test::Xs v) { return bound_once(convert(broadcast_to(expand_dims(rem(v[1], 2), 1), {4, 2}), t)); }, {x, k});
+  }
 }

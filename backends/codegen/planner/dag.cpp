@@ -193,9 +193,15 @@ NodeId Dag::index_of(V value, std::int64_t low, std::int64_t high) {
   const Node& n = (*this)[value.id];
   if (n.kind == NodeKind::constant) return index(n.integer);
   if (n.kind == NodeKind::index_value && n.dtype.is_integer()) return n.operands[0];
+  // One value may be a coordinate along several dimensions: all that is known of it holds at once.
+  const auto narrow = [&](std::int64_t least, std::int64_t most) {
+    if (std::max(low, least) <= std::min(high, most)) low = std::max(low, least), high = std::min(high, most);
+  };
+  if (const std::optional<Range> r = range_of(value.id)) narrow(r->low, r->high);
   if (low == high) return index(low);
   const V wide = convert(value, int64);
   Node& w = nodes[static_cast<std::size_t>(wide.id)];
+  if (w.low < w.high) narrow(w.low, w.high);
   w.low = low, w.high = high;
   return intern(Affine{0, {{~wide.id, 1}}});
 }
