@@ -14,8 +14,7 @@ namespace weft {
 /// A nested literal of any depth: `{{1, 2}, {3, 4}}`. Its leaves are numbers or arrays.
 class Literal {
  public:
-  template <ScalarType T>
-  Literal(T v) : kind_(Kind::number), number_(v) {}
+  Literal(ScalarType auto v) : kind_(Kind::number), number_(v) {}
   Literal(const Array& x) : kind_(Kind::array), array_(x) {}
   Literal(std::initializer_list<Literal> rows) : kind_(Kind::rows), rows_(rows) {}
 
@@ -54,10 +53,7 @@ Array array(const R& values, Shape shape, std::optional<DType> dtype = {}, Sourc
   return detail::array_of_elements(std::data(values), detail::storage_dtype<T>(), static_cast<std::int64_t>(std::size(values)), shape,
                                    dtype, loc);
 }
-template <NumberRange R>
-Array array(const R& values, SourceLoc loc = SourceLoc::here()) {
-  return array(values, Shape(std::size(values)), {}, loc);
-}
+Array array(const NumberRange auto& values, SourceLoc loc = SourceLoc::here()) { return array(values, Shape(std::size(values)), {}, loc); }
 /// A copy of a matrix or a view of another library, such as Eigen's matrices and a std::mdspan: element (i, j) of the array is their
 /// (i, j), in whatever order they keep them in memory. What Eigen's types call a vector has one dimension, its tensors have as many as they
 /// say; a sparse matrix is filled up with zeros. The dtype is that of the element type.

@@ -27,17 +27,13 @@ std::string formatted(const Array& x, std::string_view format);
 /// can't be printed by throws fmt's format_error.
 template <std::derived_from<weft::Array> T>
 struct fmt::formatter<T, char, void> {
-  template <class Context>
-  constexpr auto parse(Context& ctx) {
+  constexpr auto parse(auto& ctx) {
     auto end = ctx.begin();
     while (end != ctx.end() && *end != '}') ++end;
     spec_ = std::string_view(ctx.begin(), static_cast<std::size_t>(end - ctx.begin()));
     return end;
   }
-  template <class Context>
-  auto format(const weft::Array& x, Context& ctx) const {
-    return weft::detail::write_text(weft::detail::formatted(x, spec_), ctx.out());
-  }
+  auto format(const weft::Array& x, auto& ctx) const { return weft::detail::write_text(weft::detail::formatted(x, spec_), ctx.out()); }
 
  private:
   std::string_view spec_;
@@ -45,36 +41,21 @@ struct fmt::formatter<T, char, void> {
 /// `fmt::format("{}", j)`: the program in JAX's notation.
 template <>
 struct fmt::formatter<weft::Jaxpr, char, void> {
-  template <class Context>
-  constexpr auto parse(Context& ctx) {
-    return ctx.begin();
-  }
-  template <class Context>
-  auto format(const weft::Jaxpr& j, Context& ctx) const {
-    return weft::detail::write_text(j.to_string(), ctx.out());
-  }
+  constexpr auto parse(auto& ctx) { return ctx.begin(); }
+  auto format(const weft::Jaxpr& j, auto& ctx) const { return weft::detail::write_text(j.to_string(), ctx.out()); }
 };
 /// `fmt::format("{}", x.shape())`: `(2, 3)`. A width, fill and alignment may be given, as for a string.
 template <>
 struct fmt::formatter<weft::Shape, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const weft::Shape& shape, Context& ctx) const {
-    return write(weft::detail::to_string(shape), ctx.out());
-  }
+  auto format(const weft::Shape& shape, auto& ctx) const { return write(weft::detail::to_string(shape), ctx.out()); }
 };
 /// `fmt::format("{}", x.dtype())`: `float32`.
 template <>
 struct fmt::formatter<weft::DType, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(weft::DType dtype, Context& ctx) const {
-    return write(dtype.name(), ctx.out());
-  }
+  auto format(weft::DType dtype, auto& ctx) const { return write(dtype.name(), ctx.out()); }
 };
 /// `fmt::format("{}", ShapeDtypeStruct{{2, 3}, float32})`: `f32[2,3]`.
 template <>
 struct fmt::formatter<weft::ShapeDtypeStruct, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const weft::ShapeDtypeStruct& type, Context& ctx) const {
-    return write(weft::detail::to_string(type), ctx.out());
-  }
+  auto format(const weft::ShapeDtypeStruct& type, auto& ctx) const { return write(weft::detail::to_string(type), ctx.out()); }
 };

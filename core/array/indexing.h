@@ -72,9 +72,7 @@ Array take(Arg x, Arg indices, O options) {
 /// One element for each index, along an axis; the other dimensions are those of x and of the indices, broadcast together. Out of bounds as
 /// take.
 Array take_along_axis(Arg x, Arg indices, AxisNumber axis = -1, IndexOptions options = {});
-inline Array take_along_axis(Arg x, Arg indices, IndexOptions options) {
-  return take_along_axis(std::move(x), std::move(indices), -1, std::move(options));
-}
+inline Array take_along_axis(Arg x, Arg indices, IndexOptions options) { return take_along_axis(x, indices, -1, options); }
 /// lax.gather: windows of `slice_sizes` at the given starts; NaN (see take) where a window is not wholly inside.
 Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes);
 /// lax.scatter: x with windows replaced by the updates; windows that are not wholly inside are left out.

@@ -16,10 +16,9 @@ class OptionalShape {
   OptionalShape(Int a, Int b, Int c, Int d) : OptionalShape(Shape(a, b, c, d)) {}
   template <std::convertible_to<Int>... More>
   OptionalShape(Int a, Int b, Int c, Int d, Int e, More... more) : OptionalShape(Shape(a, b, c, d, e, Int(more)...)) {}
-  template <detail::WholeNumber T>
-  OptionalShape(T n, SourceLoc loc = SourceLoc::here()) : shape_(n, loc), has_value_(true) {}
-  template <detail::WholeNumbers R>
-  OptionalShape(const R& dims, SourceLoc loc = SourceLoc::here()) : shape_(detail::whole_numbers(dims, loc)), has_value_(true) {}
+  OptionalShape(detail::WholeNumber auto n, SourceLoc loc = SourceLoc::here()) : shape_(n, loc), has_value_(true) {}
+  OptionalShape(const detail::WholeNumbers auto& dims, SourceLoc loc = SourceLoc::here())
+      : shape_(detail::whole_numbers(dims, loc)), has_value_(true) {}
   bool has_value() const { return has_value_; }
   const Shape& value() const { return shape_; }
 

@@ -9,6 +9,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/counted.h"
 #include "weft/core/base/sizes.h"
+#include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
@@ -33,6 +34,20 @@ std::vector<int> resolve_axes(const Axis& axis, const Arg& x, const char* operat
   return axes;
 }
 
+const Axis& axis_of(const Axis& axis, const ReduceOptions& options, const char* operation, SourceLoc loc) {
+  if (!axis.is_none() && !options.axis.is_none())
+    throw AxisError(fmt::format("{}: an axis is an argument and among the options; give it once", operation), effective_loc(loc));
+  return axis.is_none() ? options.axis : axis;
+}
+
+int one_axis(const char* operation, const Arg& x, int axis, const std::optional<AxisNumber>& of_options) {
+  const auto position = [&](int a) { return normalize_axis(a, x.array().ndim(), operation, x.aval(), x.where()); };
+  if (of_options && position(axis) != position(*of_options))
+    throw AxisError(fmt::format("{}: an axis is an argument and another one among the options; give it once", operation),
+                    effective_loc(x.where()));
+  return position(axis);
+}
+
 Array as_dtype(const Array& x, DType dtype) { return x.dtype() == dtype ? x : convert(x, dtype); }
 
 namespace {
@@ -45,7 +60,7 @@ struct Request {
   const ReduceOptions& options;
 
   Request(const char* n, const Arg& a, const Axis& axis, const ReduceOptions& o)
-      : name(n), x(a), axes(resolve_axes(axis, a, n)), options(o) {}
+      : name(n), x(a), axes(resolve_axes(axis_of(axis, o, n, a.where()), a, n)), options(o) {}
 
   [[noreturn]] void refuse(const std::string& what) const { throw Error(fmt::format("{}: {}", name, what), effective_loc(x.where())); }
   void no_dtype() const {
@@ -165,9 +180,10 @@ Array extremum(const Request& r, Reduce reduce, Array (*identity)(const Array&),
   return r.finish(reduce(r.options.where ? r.masked(x, identity(x)) : x, r.axes, r.x.where()));
 }
 
-Array position(const char* name, const Arg& x, const Axis& axis, const ReduceOptions& options,
+Array position(const char* name, const Arg& x, const Axis& argument, const ReduceOptions& options,
                Array (*find)(const Array&, int, DType, SourceLoc)) {
-  const Request r(name, x, axis, options);
+  const Request r(name, x, argument, options);
+  const Axis& axis = axis_of(argument, options, name, x.where());
   r.no_ddof(), r.no_complex(), r.no_initial();
   if (options.where) r.refuse("takes no mask; put where(mask, x, fill) in its argument");
   if (!axis.is_none() && r.axes.size() != 1)
@@ -227,7 +243,7 @@ Array variance(const Request& r) {
 Array cumulative(const char* name, const Arg& x, int axis, const CumulativeOptions& options, bool is_sum,
                  Array (*reduce)(const Array&, int, bool, SourceLoc)) {
   LocScope scope(x.where());
-  const int a = normalize_axis(axis, x.array().ndim(), name, x.aval(), x.where());
+  const int a = one_axis(name, x, axis, options.axis);
   if (options.dtype && !is_sum)
     throw Error(fmt::format("{}: takes no dtype: convert the argument or the result", name), effective_loc(x.where()));
   const DType given = x.array().dtype();
@@ -309,8 +325,12 @@ Array logsumexp(Arg x, Axis axis, ReduceOptions options) {
                        x.where(), of);
 }
 
-Array cumsum(Arg x, CumulativeOptions options) { return cumsum(Arg(ravel(x), x.where()), 0, options); }
-Array cumprod(Arg x, CumulativeOptions options) { return cumprod(Arg(ravel(x), x.where()), 0, options); }
+Array cumsum(Arg x, CumulativeOptions options) {
+  return options.axis ? cumsum(x, *options.axis, options) : cumsum(Arg(ravel(x), x.where()), 0, options);
+}
+Array cumprod(Arg x, CumulativeOptions options) {
+  return options.axis ? cumprod(x, *options.axis, options) : cumprod(Arg(ravel(x), x.where()), 0, options);
+}
 Array cumsum(Arg x, AxisNumber axis, CumulativeOptions options) {
   return detail::cumulative("cumsum", x, axis, options, true, detail::cumulative_sum);
 }

@@ -10,6 +10,8 @@ namespace weft {
 
 /// Rare options of reductions.
 struct ReduceOptions {
+  detail::NamedFields named = detail::NamedFields();
+  Axis axis = none;                 ///< over which, where no axis is an argument: one, several or all of them
   std::optional<DType> dtype = {};  ///< of the computation and the result; of argmax and argmin, the index type
   bool keepdims = false;            ///< the reduced axes stay, with size 1
   Int ddof = 0;                     ///< var and std_: the divisor is the number of elements less ddof
@@ -88,8 +90,10 @@ inline Array logsumexp(Arg x, ReduceOptions options) { return logsumexp(std::mov
 
 /// Rare options of running reductions.
 struct CumulativeOptions {
-  bool reverse = false;             ///< from the last element to the first
-  std::optional<DType> dtype = {};  ///< of cumsum and cumprod: of the computation and the result
+  detail::NamedFields named = detail::NamedFields();
+  std::optional<AxisNumber> axis = {};  ///< along which, where no axis is an argument
+  bool reverse = false;                 ///< from the last element to the first
+  std::optional<DType> dtype = {};      ///< of cumsum and cumprod: of the computation and the result
 };
 /// The sum of the elements up to each, of the flattened array without an axis. Bools are counted in int32.
 Array cumsum(Arg x, AxisNumber axis, CumulativeOptions options = {});
@@ -102,15 +106,15 @@ inline Array cumprod(Arg x) { return cumprod(std::move(x), CumulativeOptions());
 /// The maximum of the elements up to each.
 Array cummax(Arg x, AxisNumber axis, CumulativeOptions options = {});
 inline Array cummax(Arg x) { return cummax(std::move(x), 0); }
-inline Array cummax(Arg x, CumulativeOptions options) { return cummax(std::move(x), 0, std::move(options)); }
+inline Array cummax(Arg x, CumulativeOptions options) { return cummax(std::move(x), options.axis.value_or(0), options); }
 /// The minimum of the elements up to each.
 Array cummin(Arg x, AxisNumber axis, CumulativeOptions options = {});
 inline Array cummin(Arg x) { return cummin(std::move(x), 0); }
-inline Array cummin(Arg x, CumulativeOptions options) { return cummin(std::move(x), 0, std::move(options)); }
+inline Array cummin(Arg x, CumulativeOptions options) { return cummin(std::move(x), options.axis.value_or(0), options); }
 /// log(sum(exp(x))) of the elements up to each, without overflow.
 Array cumlogsumexp(Arg x, AxisNumber axis, CumulativeOptions options = {});
 inline Array cumlogsumexp(Arg x) { return cumlogsumexp(std::move(x), 0); }
-inline Array cumlogsumexp(Arg x, CumulativeOptions options) { return cumlogsumexp(std::move(x), 0, std::move(options)); }
+inline Array cumlogsumexp(Arg x, CumulativeOptions options) { return cumlogsumexp(std::move(x), options.axis.value_or(0), options); }
 
 namespace detail {
 /// The axes as positions in [0, ndim), all of them for `none`. Throws AxisError where one is out of range or given twice.

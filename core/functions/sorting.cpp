@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/index_rules.h"
@@ -41,7 +42,7 @@ using namespace detail;
 
 Array sort(Arg x, AxisNumber axis, SortOptions options) {
   LocScope scope(x.where());
-  const int dim = normalize_axis(axis, x.array().ndim(), "sort", x.aval(), x.where());
+  const int dim = one_axis("sort", x, axis, options.axis);
   const Array sorted = bind_one<Sort>({dim, true, 1}, {x.array()}, x.where());
   return options.descending ? reverse(sorted, {dim}, x.where()) : sorted;
 }
@@ -49,7 +50,7 @@ Array sort(Arg x, AxisNumber axis, SortOptions options) {
 Array argsort(Arg x, AxisNumber axis, SortOptions options) {
   LocScope scope(x.where());
   const Array& a = x.array();
-  const int dim = normalize_axis(axis, a.ndim(), "argsort", a.aval(), x.where());
+  const int dim = one_axis("argsort", x, axis, options.axis);
   const Array operands[] = {a, iota_array(type_of_indices(a.aval()), a.shape(), dim, x.where())};
   if (!options.descending) return bind_all<Sort>({dim, true, 1}, operands, x.where())[1];
   // What comes first of equal elements comes last of the reversed ones, and so first again.

@@ -11,16 +11,19 @@ namespace weft {
 
 /// Options of sort and argsort.
 struct SortOptions {
-  bool descending = false;  ///< the largest first, after NaN; equal elements keep their order
+  detail::NamedFields named = detail::NamedFields();
+  std::optional<AxisNumber> axis = {};  ///< along which, where no axis is an argument; absent: the last one
+  bool stable = true;                   ///< both ways are stable
+  bool descending = false;              ///< the largest first, after NaN; equal elements keep their order
 };
 /// x sorted along an axis.
 Array sort(Arg x, AxisNumber axis, SortOptions options = {});
 inline Array sort(Arg x) { return sort(std::move(x), -1); }
-inline Array sort(Arg x, SortOptions options) { return sort(std::move(x), -1, std::move(options)); }
+inline Array sort(Arg x, SortOptions options) { return sort(std::move(x), options.axis.value_or(-1), options); }
 /// The positions, as int32, that would sort x along an axis: `take_along_axis(x, argsort(x), -1)` is sorted.
 Array argsort(Arg x, AxisNumber axis, SortOptions options = {});
 inline Array argsort(Arg x) { return argsort(std::move(x), -1); }
-inline Array argsort(Arg x, SortOptions options) { return argsort(std::move(x), -1, std::move(options)); }
+inline Array argsort(Arg x, SortOptions options) { return argsort(std::move(x), options.axis.value_or(-1), options); }
 /// Result of top_k.
 struct TopK {
   Array values;   ///< the elements
@@ -52,13 +55,9 @@ struct BincountOptions {
 Array bincount(Arg x, BincountOptions options);
 inline Array bincount(Arg x) { return bincount(std::move(x), {}); }
 /// The same of a length: `bincount(x, 10)`.
-template <detail::WholeNumber N>
-Array bincount(Arg x, N length) {
-  return bincount(std::move(x), BincountOptions{.length = length});
-}
+Array bincount(Arg x, detail::WholeNumber auto length) { return bincount(std::move(x), BincountOptions{.length = length}); }
 /// The same with weights as the second argument, as in jax.numpy: `bincount(x, w)`.
-template <std::same_as<Array> A>
-Array bincount(Arg x, const A& weights, BincountOptions options = {}) {
+Array bincount(Arg x, const std::same_as<Array> auto& weights, BincountOptions options = {}) {
   options.weights = weights;
   return bincount(std::move(x), std::move(options));
 }

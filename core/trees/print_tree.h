@@ -35,8 +35,7 @@ concept PrintedTree = prints_as_tree<T>();
 namespace tree {
 /// Any tree as text: structs and maps in braces with the names of their fields and their keys, other containers in brackets, arrays as
 /// NumPy prints them. Each array that takes several lines begins a line.
-template <class T>
-std::string to_string(const T& t) {
+std::string to_string(const auto& t) {
   const auto& traced = detail::to_traced(t);
   return detail::tree_text(detail::skeleton_of(traced), detail::leaves_of(traced));
 }
@@ -47,34 +46,22 @@ std::string to_string(const TreeDef<T>& def) {
 }  // namespace tree
 
 /// A struct of arrays, with the names of its fields: `{w: [1. 2.], b: 3.0}`.
-template <detail::PrintedTree T>
-std::ostream& operator<<(std::ostream& os, const T& t) {
-  return detail::write_text(os, tree::to_string(t));
-}
+std::ostream& operator<<(std::ostream& os, const detail::PrintedTree auto& t) { return detail::write_text(os, tree::to_string(t)); }
 
 }  // namespace weft
 
 /// `fmt::format("{}", params)`: a struct of arrays as tree::to_string gives it.
 template <weft::detail::PrintedTree T>
 struct fmt::formatter<T, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const T& t, Context& ctx) const {
-    return write(weft::tree::to_string(t), ctx.out());
-  }
+  auto format(const T& t, auto& ctx) const { return write(weft::tree::to_string(t), ctx.out()); }
 };
 /// `fmt::format("{}", gradients)`: a list of arrays as tree::to_string gives it, whether or not <fmt/ranges.h> is included.
 template <>
 struct fmt::formatter<std::vector<weft::Array>, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const std::vector<weft::Array>& arrays, Context& ctx) const {
-    return write(weft::tree::to_string(arrays), ctx.out());
-  }
+  auto format(const std::vector<weft::Array>& arrays, auto& ctx) const { return write(weft::tree::to_string(arrays), ctx.out()); }
 };
 /// A tree's structure: a `*` for each array.
 template <class T>
 struct fmt::formatter<weft::tree::TreeDef<T>, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const weft::tree::TreeDef<T>& def, Context& ctx) const {
-    return write(weft::tree::to_string(def), ctx.out());
-  }
+  auto format(const weft::tree::TreeDef<T>& def, auto& ctx) const { return write(weft::tree::to_string(def), ctx.out()); }
 };

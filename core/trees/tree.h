@@ -93,10 +93,7 @@ detail::traced_t<T> map(F f, const T& t, const U& u, const V& v, const W& w, con
   return detail::map_trees(f, loc, to_traced(t), to_traced(u), to_traced(v), to_traced(w), to_traced(x), to_traced(y), to_traced(z));
 }
 /// The arrays of a tree, in order: fields as declared, map entries by key.
-template <class T>
-std::vector<Array> leaves(const T& t) {
-  return detail::leaves_of(detail::to_traced(t));
-}
+inline std::vector<Array> leaves(const auto& t) { return detail::leaves_of(detail::to_traced(t)); }
 template <class T>
 TreeDef<detail::traced_t<T>> structure(const T& t) {
   return TreeDef<detail::traced_t<T>>(detail::to_traced(t));

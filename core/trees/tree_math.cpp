@@ -18,6 +18,12 @@ Array sum_of_leaves(std::span<const Array> leaves, SourceLoc loc) {
   return total;
 }
 
+Array all_of_leaves(std::span<const Array> leaves, SourceLoc loc) {
+  Array out(true);
+  for (const Array& x : leaves) out = logical_and(out, all(Arg(x, loc)));
+  return out;
+}
+
 Array product_of_leaves(std::span<const Array> a, std::span<const Array> b, SourceLoc loc) {
   if (a.empty()) return Array(0.f, loc);
   Array total = vdot(Arg(a[0], loc), Arg(b[0], loc));

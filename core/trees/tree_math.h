@@ -12,6 +12,7 @@ namespace detail {
 Array sum_of_leaves(std::span<const Array> leaves, SourceLoc loc);
 /// The sum of the products of corresponding leaves, the first one conjugated.
 Array product_of_leaves(std::span<const Array> a, std::span<const Array> b, SourceLoc loc);
+Array all_of_leaves(std::span<const Array> leaves, SourceLoc loc);
 Array norm_of_leaves(std::span<const Array> leaves, SourceLoc loc);
 /// The leaves of each tree at one place, stacked. Throws PytreeError where there is no tree.
 std::vector<Array> stacked_leaves(std::span<const std::vector<Array>> trees, SourceLoc loc);
@@ -50,11 +51,10 @@ std::int64_t size(const T& t) {
   for (const Array& x : leaves(t)) n += x.size();
   return n;
 }
+/// Whether all elements of all leaves are true (jax.tree.all).
+inline Array all(const auto& t, SourceLoc loc = SourceLoc::here()) { return detail::all_of_leaves(leaves(t), loc); }
 /// The sum of all elements of all leaves.
-template <class T>
-Array sum(const T& t, SourceLoc loc = SourceLoc::here()) {
-  return detail::sum_of_leaves(leaves(t), loc);
-}
+inline Array sum(const auto& t, SourceLoc loc = SourceLoc::here()) { return detail::sum_of_leaves(leaves(t), loc); }
 /// The sum of the products of corresponding elements of two trees of one structure; those of the first are conjugated.
 template <class T>
 Array vdot(const T& a, const T& b, SourceLoc loc = SourceLoc::here()) {
@@ -62,10 +62,7 @@ Array vdot(const T& a, const T& b, SourceLoc loc = SourceLoc::here()) {
   return detail::product_of_leaves(leaves(a), leaves(b), loc);
 }
 /// The Euclidean norm of all elements together (optax.global_norm).
-template <class T>
-Array norm(const T& t, SourceLoc loc = SourceLoc::here()) {
-  return detail::norm_of_leaves(leaves(t), loc);
-}
+inline Array norm(const auto& t, SourceLoc loc = SourceLoc::here()) { return detail::norm_of_leaves(leaves(t), loc); }
 /// The sum and the difference of two trees of one structure, leaf by leaf.
 template <class T>
 detail::traced_t<T> add(const T& a, const T& b, SourceLoc loc = SourceLoc::here()) {

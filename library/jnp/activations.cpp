@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "weft/core/array/constructors.h"
+#include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
@@ -36,7 +37,8 @@ Array log1mexp(Arg x) {
 Array logmeanexp(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());
   const Array total = weft::logsumexp(x, axis, options);
-  const Array counted = sum(ones(x.array().shape(), total.dtype()), axis, {.keepdims = options.keepdims, .where = options.where});
+  const Array counted = sum(ones(x.array().shape(), total.dtype()), detail::axis_of(axis, options, "logmeanexp", x.where()),
+                            {.keepdims = options.keepdims, .where = options.where});
   return total - log(counted);
 }
 

@@ -1,5 +1,7 @@
 // Further functions of jax.nn.
 #pragma once
+#include <utility>
+
 #include "weft/core/array/array.h"
 #include "weft/core/array/axis.h"
 #include "weft/core/functions/reductions.h"
@@ -19,6 +21,7 @@ Array sparse_sigmoid(Arg x);
 Array log1mexp(Arg x);
 /// log(mean(exp(x))) over the axes, without overflow.
 Array logmeanexp(Arg x, Axis axis, ReduceOptions options = {});
+inline Array logmeanexp(Arg x, ReduceOptions options) { return logmeanexp(std::move(x), none, std::move(options)); }
 inline Array logmeanexp(Arg x) { return logmeanexp(std::move(x), none); }
 
 }  // namespace weft::nn

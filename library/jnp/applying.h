@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "weft/core/array/array_functions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/library/jnp/array_function.h"
+#include "weft/transforms/control/control_flow.h"
 #include "weft/transforms/flat.h"
 #include "weft/transforms/maps/vmap.h"
 
@@ -58,8 +60,7 @@ Array apply_over_axes(F f, Arg x, Axis axes) {
 /// A function of arrays, or a value, for piecewise.
 class PiecewiseFunction {
  public:
-  template <ScalarType T>
-  PiecewiseFunction(T value) : function_([value](const Array&) { return Array(value); }) {}
+  PiecewiseFunction(ScalarType auto value) : function_([value](const Array&) { return Array(value); }) {}
   PiecewiseFunction(const Array& value) : function_([value](const Array&) { return value; }) {}
   template <class F>
     requires(!std::is_convertible_v<F, Array> && std::is_invocable_r_v<Array, F&, const Array&>)
@@ -69,6 +70,10 @@ class PiecewiseFunction {
  private:
   ArrayFunction function_;
 };
+/// switch_ of functions of one array in braces: `switch_(i, {f, g}, x)`.
+inline Array switch_(Arg index, std::initializer_list<ArrayFunction> branches, const Array& x) {
+  return switch_(std::move(index), std::vector<ArrayFunction>(branches), x);
+}
 /// Elementwise, the function whose condition holds, the last one of several; the function behind the others, or 0, where none does
 /// (jnp.piecewise). All functions are computed of all of x. The result has x's dtype.
 Array piecewise(Arg x, Args conditions, const std::vector<PiecewiseFunction>& functions);

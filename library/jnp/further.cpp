@@ -8,12 +8,15 @@
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/indexing.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/convolution.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/jnp/constructor_options.h"
 #include "weft/library/jnp/joining.h"
 #include "weft/library/jnp/names.h"
 #include "weft/library/jnp/positions.h"
@@ -116,7 +119,7 @@ Array nanquantile(Arg x, Arg q, Axis axis, ReduceOptions options) {
     throw ShapeError(fmt::format("nanquantile: {} must be a scalar or a vector of parts", to_string(q.aval())),
                      detail::effective_loc(q.where()));
   // The reduced axes go to the front, as one; NaNs are sorted behind all others.
-  const std::vector<int> axes = detail::resolve_axes(axis, x, "nanquantile");
+  const std::vector<int> axes = detail::resolve_axes(detail::axis_of(axis, options, "nanquantile", x.where()), x, "nanquantile");
   std::vector<int> front(axes.size());
   std::int64_t count = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) front[i] = static_cast<int>(i), count *= a.shape()[axes[i]];
@@ -153,6 +156,46 @@ Array kaiser(Int n, double beta, SourceLoc loc) {
   if (n == 1) return ones({1});
   const Array t = linspace(-1, 1, n);
   return i0(beta * sqrt(maximum(1 - t * t, 0))) / i0(static_cast<float>(beta));
+}
+
+Array detail::logsumexp_of(const Arg& x, const Axis& axis, const LogsumexpOptions& options) {
+  LocScope scope(x.where());
+  const ReduceOptions kept{.axis = options.axis, .keepdims = options.keepdims, .where = options.where};
+  if (!options.b) return logsumexp(x, axis, kept);
+  const DType dtype = promote_types(inexact_dtype(x.array().dtype()), inexact_dtype(options.b->dtype()));
+  const Array factors = broadcast_to(as_dtype(*options.b, dtype), x.array().shape());
+  // An element whose factor is 0 counts as exp(-infinity), so that an infinite one does no harm.
+  Array used = factors != 0;
+  if (options.where) used = used & *options.where;
+  const Array values = as_dtype(x.array(), dtype);
+  if (dtype.is_complex())
+    throw DTypeError(fmt::format("logsumexp: {} with factors: complex elements have none", to_string(x.aval())), effective_loc(x.where()));
+  const double lowest = -std::numeric_limits<double>::infinity();
+  const ReduceOptions all{.axis = options.axis, .keepdims = true};
+  const Array top = max(where(used, values, lowest), axis, {.axis = options.axis, .keepdims = true, .initial = lowest});
+  const Array shift = stop_gradient_of(where(isfinite(top), top, 0), x.where());
+  const Array total = sum(where(used, factors * exp(where(used, values, shift) - shift), 0), axis, all);
+  const Array out = log(total) + shift;
+  return options.keepdims ? out : squeeze(out, resolve_axes(axis_of(axis, kept, "logsumexp", x.where()), x, "logsumexp"));
+}
+
+Array clip(Arg x, ClipOptions bounds) {
+  const auto bound = [](const std::optional<Array>& b) { return b ? OptionalArg(*b) : OptionalArg(none); };
+  return clip(std::move(x), bound(bounds.min), bound(bounds.max));
+}
+
+bool issubdtype(DType dtype, DTypeGroup group) {
+  const bool integer = dtype.is_integer(), is_unsigned = integer && dtype.is_unsigned();
+  switch (group) {
+    case DTypeGroup::number: return integer || dtype.is_inexact();
+    case DTypeGroup::integer: return integer;
+    case DTypeGroup::signedinteger: return integer && !is_unsigned;
+    case DTypeGroup::unsignedinteger: return is_unsigned;
+    case DTypeGroup::inexact: return dtype.is_inexact();
+    case DTypeGroup::floating: return dtype.is_floating();
+    case DTypeGroup::complexfloating: return dtype.is_complex();
+  }
+  return false;
 }
 
 Array convolve2d(Arg a, Arg kernel, const std::string& mode) {

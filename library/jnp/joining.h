@@ -55,10 +55,7 @@ Array flipud(Arg x);
 Array rot90(Arg x, Int k = 1, std::pair<AxisNumber, AxisNumber> axes = {0, 1});
 /// roll by a number that may be traced; without an axis, of the flattened array.
 Array roll_by(Arg x, const Array& shift, std::optional<AxisNumber> axis = {});
-template <std::same_as<Array> A>
-Array roll(Arg x, const A& shift, std::optional<AxisNumber> axis = {}) {
-  return roll_by(std::move(x), shift, axis);
-}
+Array roll(Arg x, const std::same_as<Array> auto& shift, std::optional<AxisNumber> axis = {}) { return roll_by(std::move(x), shift, axis); }
 /// Options of repeat.
 struct RepeatOptions {
   std::optional<Int> total_repeat_length = {};  ///< the size of the result along the axis
@@ -66,8 +63,7 @@ struct RepeatOptions {
 /// Element i as many times as `counts` says for it, along an axis or of the flattened array. Traced counts need `total_repeat_length`: a
 /// longer result is cut off, a shorter one padded with the last element.
 Array repeat_by(Arg x, const Array& counts, std::optional<AxisNumber> axis = {}, RepeatOptions options = {});
-template <std::same_as<Array> A>
-Array repeat(Arg x, const A& counts, std::optional<AxisNumber> axis = {}, RepeatOptions options = {}) {
+Array repeat(Arg x, const std::same_as<Array> auto& counts, std::optional<AxisNumber> axis = {}, RepeatOptions options = {}) {
   return repeat_by(std::move(x), counts, axis, options);
 }
 

@@ -113,17 +113,9 @@ Array segment_prod(Arg x, Arg segment_ids, SegmentOptions options = {});
 Array segment_max(Arg x, Arg segment_ids, SegmentOptions options = {});
 /// The minimum; infinity or the highest integer of no slices.
 Array segment_min(Arg x, Arg segment_ids, SegmentOptions options = {});
-inline Array segment_sum(Arg x, Arg ids, Int num_segments) {
-  return segment_sum(std::move(x), std::move(ids), {.num_segments = num_segments});
-}
-inline Array segment_prod(Arg x, Arg ids, Int num_segments) {
-  return segment_prod(std::move(x), std::move(ids), {.num_segments = num_segments});
-}
-inline Array segment_max(Arg x, Arg ids, Int num_segments) {
-  return segment_max(std::move(x), std::move(ids), {.num_segments = num_segments});
-}
-inline Array segment_min(Arg x, Arg ids, Int num_segments) {
-  return segment_min(std::move(x), std::move(ids), {.num_segments = num_segments});
-}
+inline Array segment_sum(Arg x, Arg ids, Int num_segments) { return segment_sum(x, ids, {.num_segments = num_segments}); }
+inline Array segment_prod(Arg x, Arg ids, Int num_segments) { return segment_prod(x, ids, {.num_segments = num_segments}); }
+inline Array segment_max(Arg x, Arg ids, Int num_segments) { return segment_max(x, ids, {.num_segments = num_segments}); }
+inline Array segment_min(Arg x, Arg ids, Int num_segments) { return segment_min(x, ids, {.num_segments = num_segments}); }
 
 }  // namespace weft

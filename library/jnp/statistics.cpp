@@ -8,6 +8,7 @@
 
 #include "weft/core/array/indexing.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
@@ -37,8 +38,9 @@ ReduceOptions without_nan(const Arg& x, ReduceOptions options) {
   options.where = options.where ? logical_and(there, *options.where) : there;
   return options;
 }
-Array nan_where_none(const Array& result, const Arg& x, const Axis& axis, const ReduceOptions& options) {
+Array nan_where_none(const Array& result, const Arg& x, const Axis& argument, const ReduceOptions& options) {
   if (!result.dtype().is_inexact()) return result;
+  const Axis& axis = detail::axis_of(argument, options, "nanmax", x.where());
   ReduceOptions count{.keepdims = options.keepdims};
   const Array none_left = logical_not(any(*without_nan(x, options).where, axis, count));
   return where(none_left, std::numeric_limits<double>::quiet_NaN(), result);
@@ -51,7 +53,7 @@ Array nan_position(const char* operation, const Arg& x, const Axis& axis, const 
   if (!x.array().dtype().is_inexact()) return find(x, axis, options);
   const Array nan = isnan(x.array());
   const Array at = find(where(nan, fill, x.array()), axis, options);
-  return where(all(nan, axis, {.keepdims = options.keepdims}), -1, at);
+  return where(all(nan, detail::axis_of(axis, options, operation, x.where()), {.keepdims = options.keepdims}), -1, at);
 }
 
 Array cosine_window(std::int64_t n, double a, double b, double c, SourceLoc loc) {

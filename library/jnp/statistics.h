@@ -15,23 +15,22 @@
 
 namespace weft {
 
+struct LogsumexpOptions;
 namespace detail {
 /// The variables of x and those of y in one matrix, for cov and corrcoef.
 Array variables_together(const Arg& x, const Array& y, const CovOptions& options);
+Array logsumexp_of(const Arg& x, const Axis& axis, const LogsumexpOptions& options);
 }  // namespace detail
 
 /// Options of average.
 struct AverageOptions {
+  detail::NamedFields named = detail::NamedFields();
   std::optional<Array> weights = {};  ///< of x's shape, or a vector along the one axis
   bool keepdims = false;              ///< the reduced axes stay, with size 1
 };
 /// The mean, weighted if there are weights: sum(weights * x) / sum(weights).
 Array average(Arg x, Axis axis = none, AverageOptions options = {});
-// A template, so that {0} is an axis.
-template <std::same_as<AverageOptions> O = AverageOptions>
-Array average(Arg x, O options) {
-  return average(std::move(x), none, std::move(options));
-}
+inline Array average(Arg x, AverageOptions options) { return average(std::move(x), none, std::move(options)); }
 /// The maximum minus the minimum.
 Array ptp(Arg x, Axis axis = none, ReduceOptions options = {});
 inline Array ptp(Arg x, ReduceOptions options) { return ptp(std::move(x), none, std::move(options)); }
@@ -78,13 +77,11 @@ Array quantile(Arg x, std::initializer_list<double> q, Axis axis = none, Quantil
 Array percentile(Arg x, std::initializer_list<double> q, Axis axis = none, QuantileOptions options = {});
 
 /// The covariances of the variables in x and in y together.
-template <std::same_as<Array> A>
-Array cov(Arg x, const A& y, CovOptions options = {}) {
+Array cov(Arg x, const std::same_as<Array> auto& y, CovOptions options = {}) {
   return cov(detail::variables_together(x, y, options), options);
 }
 /// Their correlations.
-template <std::same_as<Array> A>
-Array corrcoef(Arg x, const A& y, CovOptions options = {}) {
+Array corrcoef(Arg x, const std::same_as<Array> auto& y, CovOptions options = {}) {
   return corrcoef(detail::variables_together(x, y, options), options);
 }
 
@@ -122,8 +119,7 @@ struct HistogramCounts {
 /// The number of elements in each of `bins` equal intervals, which contain their left edge; the last one contains both.
 HistogramCounts histogram(Arg x, HistogramBins options = {});
 // A template, so that `{.bins = 20}` is options.
-template <std::convertible_to<Int> N>
-HistogramCounts histogram(Arg x, N bins, HistogramBins options = {}) {
+HistogramCounts histogram(Arg x, std::convertible_to<Int> auto bins, HistogramBins options = {}) {
   options.bins = bins;
   return histogram(std::move(x), std::move(options));
 }
@@ -150,6 +146,24 @@ struct VanderOptions {
 inline Array vander(Arg x, std::optional<Int> n, VanderOptions options) { return vander(std::move(x), n, options.increasing); }
 /// The coefficients, the highest power first, of the polynomial of a degree that is nearest to the points by least squares.
 Array polyfit(Arg x, Arg y, Int degree);
+
+/// Options of logsumexp.
+struct LogsumexpOptions {
+  detail::NamedFields named = detail::NamedFields();
+  Axis axis = none;                 ///< over which, where no axis is an argument
+  std::optional<Array> b = {};      ///< factors of the exponentials; a negative sum has no logarithm, and is NaN
+  bool keepdims = false;            ///< the reduced axes stay, with size 1
+  std::optional<Array> where = {};  ///< a mask: only elements where it is true take part
+};
+/// log(sum(b * exp(x))) without overflow. A template, so that what needs no factors is the other logsumexp.
+template <std::same_as<LogsumexpOptions> O = LogsumexpOptions>
+Array logsumexp(Arg x, O options) {
+  return detail::logsumexp_of(x, none, options);
+}
+template <std::same_as<LogsumexpOptions> O = LogsumexpOptions>
+Array logsumexp(Arg x, Axis axis, O options) {
+  return detail::logsumexp_of(x, axis, options);
+}
 
 /// The convolution of two matrices, with zeros around them (jax.scipy.signal.convolve2d): mode "full", "same", of a's shape, or "valid",
 /// where one matrix lies inside of the other. Throws Error for another mode, ShapeError for what is no matrix.

@@ -5,13 +5,10 @@
 #include <vector>
 
 #include "weft/core/trees/tree.h"
+#include "weft/core/trees/tree_math.h"
 #include "weft/core/trees/tree_paths.h"
 
 namespace weft {
-
-namespace detail {
-Array all_of_leaves(const std::vector<Array>& leaves, SourceLoc loc);
-}  // namespace detail
 
 /// jax.tree_util: the functions of `tree::` with the prefix that they have there.
 namespace tree_util {
@@ -25,29 +22,18 @@ template <class F = BinaryFunction, class T, class U>
 detail::traced_t<T> tree_map(F f, const T& t, const U& u, SourceLoc loc = SourceLoc::here()) {
   return tree::map(std::move(f), t, u, loc);
 }
-template <class F, class T, class U, class V>
-detail::traced_t<T> tree_map(F f, const T& t, const U& u, const V& v, SourceLoc loc = SourceLoc::here()) {
+inline auto tree_map(auto f, const auto& t, const auto& u, const auto& v, SourceLoc loc = SourceLoc::here()) {
   return tree::map(std::move(f), t, u, v, loc);
 }
-template <class F, class T, class U, class V, class W>
-detail::traced_t<T> tree_map(F f, const T& t, const U& u, const V& v, const W& w, SourceLoc loc = SourceLoc::here()) {
+inline auto tree_map(auto f, const auto& t, const auto& u, const auto& v, const auto& w, SourceLoc loc = SourceLoc::here()) {
   return tree::map(std::move(f), t, u, v, w, loc);
 }
 /// tree::leaves(t): the arrays of a tree.
-template <class T>
-std::vector<Array> tree_leaves(const T& t) {
-  return tree::leaves(t);
-}
+inline std::vector<Array> tree_leaves(const auto& t) { return tree::leaves(t); }
 /// tree::structure(t).
-template <class T>
-auto tree_structure(const T& t) {
-  return tree::structure(t);
-}
+inline auto tree_structure(const auto& t) { return tree::structure(t); }
 /// tree::flatten(t): the leaves and the structure.
-template <class T>
-auto tree_flatten(const T& t) {
-  return tree::flatten(t);
-}
+inline auto tree_flatten(const auto& t) { return tree::flatten(t); }
 /// tree::unflatten(def, leaves): the tree of these leaves.
 template <class T>
 T tree_unflatten(const tree::TreeDef<T>& def, const std::vector<Array>& leaves, SourceLoc loc = SourceLoc::here()) {
@@ -65,20 +51,14 @@ auto tree_reduce(F f, const T& t, const Init& init) {
   return tree::reduce(std::move(f), t, init);
 }
 /// tree::leaves_with_path(t): the arrays of a tree with their paths.
-template <class T>
-auto tree_leaves_with_path(const T& t) {
-  return tree::leaves_with_path(t);
-}
+inline auto tree_leaves_with_path(const auto& t) { return tree::leaves_with_path(t); }
 /// tree::map_with_path(f, t): a tree of f(path, leaf).
 template <class F, class T>
 detail::traced_t<T> tree_map_with_path(F f, const T& t) {
   return tree::map_with_path(std::move(f), t);
 }
 /// Whether all elements of all leaves are other than 0: one bool.
-template <class T>
-Array tree_all(const T& t, SourceLoc loc = SourceLoc::here()) {
-  return detail::all_of_leaves(tree::leaves(t), loc);
-}
+inline Array tree_all(const auto& t, SourceLoc loc = SourceLoc::here()) { return detail::all_of_leaves(tree::leaves(t), loc); }
 
 }  // namespace tree_util
 

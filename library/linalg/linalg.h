@@ -73,6 +73,12 @@ Array svdvals(Arg a);
 
 /// The x with a x = b; b is a vector, or a matrix (or several) with a right-hand side in each column. Its derivatives use the same factors.
 Array solve(Arg a, Arg b);
+/// Options of solve.
+struct SolveOptions {
+  bool lower = false;            ///< of "pos": which triangle of a is read
+  std::string assume_a = "gen";  ///< what a is: "gen", "sym" or "her" any matrix, "pos" positive definite, and solved by Cholesky
+};
+Array solve(Arg a, Arg b, SolveOptions options);
 struct TriangularOptions {
   bool left_side = true;       ///< op(a) x = b; else x op(a) = b
   bool lower = false;          ///< the triangle of a that is read; the other one is ignored
@@ -123,8 +129,7 @@ Array trace(Arg a);
 class NormOrder {
  public:
   NormOrder(detail::NoneValue auto) {}
-  template <ScalarType T>
-  NormOrder(T p) : p_(static_cast<double>(p)) {}
+  NormOrder(ScalarType auto p) : p_(static_cast<double>(p)) {}
   NormOrder(const char* name) : name_(name) {}
   /// The number, if it is one.
   const std::optional<double>& p() const { return p_; }

@@ -164,6 +164,14 @@ Array solve(Arg a, Arg b) {
   return vector ? squeeze(y, -1) : y;
 }
 
+Array solve(Arg a, Arg b, SolveOptions options) {
+  if (options.assume_a == "pos") return cho_solve(cho_factor(std::move(a), options.lower), std::move(b));
+  if (options.assume_a != "gen" && options.assume_a != "sym" && options.assume_a != "her")
+    throw Error(fmt::format("solve: unknown assume_a `{}`; available: gen, sym, her, pos", options.assume_a),
+                detail::effective_loc(a.where()));
+  return solve(std::move(a), std::move(b));
+}
+
 Array triangular_solve(Arg a, Arg b, TriangularOptions options) {
   LocScope scope(a.where());
   const Array p = matrix_operand(a, "triangular_solve", true);

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "weft/core/array/indexing.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
+#include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/contraction/attention.h"
 #include "weft/core/ops/control/composite.h"
@@ -30,6 +32,20 @@ Array inexact(const Arg& x) { return detail::as_dtype(x.array(), detail::inexact
 /// x less its maximum over the axes, which doesn't change a softmax and keeps exp in range.
 Array shifted(const Array& x, const Axis& axis, SourceLoc loc) {
   return x - detail::stop_gradient_of(max(Arg(x, loc), axis, keepdims), loc);
+}
+/// The same over the elements that take part; others are 0.
+Array shifted_where(const Array& x, const Axis& axis, const Array& mask, SourceLoc loc) {
+  const Array top = max(Arg(x, loc), axis, {.keepdims = true, .where = mask, .initial = -std::numeric_limits<double>::infinity()});
+  return where(mask, x - detail::stop_gradient_of(top, loc), 0);
+}
+
+/// The axes that are an argument. Throws AxisError where those of the options are others.
+std::vector<int> softmax_axes(const char* operation, const Arg& x, const Axis& axis, const SoftmaxOptions& options) {
+  const std::vector<int> axes = detail::resolve_axes(axis, x, operation);
+  if (options.axis && detail::resolve_axes(*options.axis, x, operation) != axes)
+    throw AxisError(fmt::format("{}: an axis is an argument and another one among the options; give it once", operation),
+                    detail::effective_loc(x.where()));
+  return axes;
 }
 
 constexpr std::string_view kRelu = "weft.relu";
@@ -65,6 +81,12 @@ Array gelu(Arg x) {
   return detail::named("weft.gelu", {{"approximate", true}}, std::span(&v, 1), x.where(), [](std::span<const Array> in) {
     return in[0] * (.5 * (1. + weft::tanh(std::sqrt(2 / std::numbers::pi) * (in[0] + .044715 * integer_pow(in[0], 3)))));
   });
+}
+Array gelu(Arg x, GeluOptions options) {
+  if (options.approximate) return gelu(std::move(x));
+  LocScope scope(x.where());
+  const Array v = inexact(x);
+  return 0.5 * v * erfc(v * (-std::numbers::sqrt2 / 2));
 }
 Array silu(Arg x) {
   LocScope scope(x.where());
@@ -134,22 +156,31 @@ Array glu(Arg x, AxisNumber axis) {
   return detail::slice_axis(v, a, 0, n / 2, x.where()) * weft::sigmoid(detail::slice_axis(v, a, n / 2, n, x.where()));
 }
 
-Array softmax(Arg x, Axis axis) {
+Array softmax(Arg x, Axis axis, SoftmaxOptions options) {
   LocScope scope(x.where());
-  const std::vector<int> axes = detail::resolve_axes(axis, x, "softmax");
+  const std::vector<int> axes = softmax_axes("softmax", x, axis, options);
   const Array v = inexact(x);
   if (v.size() == 0) return v;
+  if (options.where) {
+    const Array e = where(*options.where, weft::exp(shifted_where(v, axis, *options.where, x.where())), 0), total = sum(e, axis, keepdims);
+    return e / where(total == 0, 1, total);
+  }
   return detail::named("weft.softmax", {{"axes", detail::axes_attribute(axes)}}, std::span(&v, 1), x.where(),
                        [&](std::span<const Array> in) {
                          const Array e = weft::exp(shifted(in[0], axis, x.where()));
                          return e / sum(e, axis, keepdims);
                        });
 }
-Array log_softmax(Arg x, Axis axis) {
+Array log_softmax(Arg x, Axis axis, SoftmaxOptions options) {
   LocScope scope(x.where());
-  detail::resolve_axes(axis, x, "log_softmax");
+  softmax_axes("log_softmax", x, axis, options);
   const Array v = inexact(x);
   if (v.size() == 0) return v;
+  if (options.where) {
+    const Array s = shifted_where(v, axis, *options.where, x.where());
+    const Array total = sum(weft::exp(s), axis, {.keepdims = true, .where = options.where});
+    return where(*options.where, s - weft::log(where(total == 0, 1, total)), -std::numeric_limits<double>::infinity());
+  }
   const Array s = shifted(v, axis, x.where());
   return s - weft::log(sum(weft::exp(s), axis, keepdims));
 }
@@ -173,6 +204,9 @@ Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options) {
 }
 
 Array one_hot(Arg x, Int num_classes, DType dtype) { return weft::one_hot(x, num_classes, dtype); }
+Array one_hot(Arg x, Int num_classes, OneHotOptions options) {
+  return moveaxis(weft::one_hot(x, num_classes, options.dtype), -1, options.axis);
+}
 
 Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options) {
   LocScope scope(q.where());

@@ -23,6 +23,11 @@ Array relu(Arg x);
 Array relu6(Arg x);
 /// x times the normal distribution function, by the approximation with tanh (Hendrycks and Gimpel, arXiv:1606.08415).
 Array gelu(Arg x);
+/// Options of gelu.
+struct GeluOptions {
+  bool approximate = true;  ///< by tanh; else by the error function, x * ndtr(x)
+};
+Array gelu(Arg x, GeluOptions options);
 /// x * sigmoid(x).
 Array silu(Arg x);
 /// The same.
@@ -60,11 +65,19 @@ inline Array glu(Arg x) { return glu(std::move(x), -1); }
 
 // Normalisation.
 
+/// Options of softmax and log_softmax.
+struct SoftmaxOptions {
+  detail::NamedFields named = detail::NamedFields();
+  std::optional<Axis> axis = {};    ///< over which, where no axis is an argument; absent: the last one
+  std::optional<Array> where = {};  ///< bools: other elements take no part, and their result is 0, of log_softmax -infinity
+};
 /// exp(x) / sum(exp(x)) over the axes, without overflow.
-Array softmax(Arg x, Axis axis);
+Array softmax(Arg x, Axis axis, SoftmaxOptions options = {});
+inline Array softmax(Arg x, SoftmaxOptions options) { return softmax(std::move(x), options.axis.value_or(-1), options); }
 inline Array softmax(Arg x) { return softmax(std::move(x), -1); }
 /// log(softmax(x)), without loss where it is small.
-Array log_softmax(Arg x, Axis axis);
+Array log_softmax(Arg x, Axis axis, SoftmaxOptions options = {});
+inline Array log_softmax(Arg x, SoftmaxOptions options) { return log_softmax(std::move(x), options.axis.value_or(-1), options); }
 inline Array log_softmax(Arg x) { return log_softmax(std::move(x), -1); }
 /// x less its mean, divided by sqrt(variance + 1e-5), over the axes.
 Array standardize(Arg x, Axis axis);
@@ -78,6 +91,12 @@ Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options = {});
 
 /// 1 where the last dimension's position equals x, else 0: shape x.shape() + (num_classes). A value out of range gives zeros.
 Array one_hot(Arg x, Int num_classes, DType dtype = float32);
+/// Options of one_hot.
+struct OneHotOptions {
+  DType dtype = float32;  ///< of the result
+  AxisNumber axis = -1;   ///< the position of the classes in the result's shape
+};
+Array one_hot(Arg x, Int num_classes, OneHotOptions options);
 
 struct AttentionOptions {
   bool is_causal = false;            ///< position t of q sees positions 0 to t of k

@@ -229,6 +229,19 @@ Array diff(Arg x, Int times, AxisNumber axis) {
   return y;
 }
 
+Array diff(Arg x, DiffOptions options) {
+  LocScope scope(x.where());
+  const int dim = axis_of(x, options.axis, "diff");
+  Shape slice = x.array().shape();
+  slice[dim] = 1;
+  std::vector<Array> parts;
+  const auto add = [&](const std::optional<Array>& given) {
+    if (given) parts.push_back(given->ndim() == 0 ? broadcast_to(*given, slice) : *given);
+  };
+  add(options.prepend), parts.push_back(x.array()), add(options.append);
+  return diff(Arg(parts.size() == 1 ? parts[0] : concatenate(parts, dim, x.where()), x.where()), options.n, dim);
+}
+
 Array trapezoid(Arg y, double dx, AxisNumber axis) {
   LocScope scope(y.where());
   const int dim = axis_of(y, axis, "trapezoid");
@@ -248,19 +261,27 @@ Array trapezoid(Arg y, Arg x, AxisNumber axis) {
   return trapezoids(samples, reshape(steps, Shape(along)), dim);
 }
 
-Array interp(Arg x, Arg xp, Arg fp) {
+Array interp(Arg x, Arg xp, Arg fp, InterpOptions options) {
   LocScope scope(x.where());
   const Array &places = xp.array(), &values = fp.array();
   if (places.ndim() != 1 || places.shape() != values.shape() || places.size() == 0)
     refuse(xp, "interp", fmt::format("and {} are not points; both are vectors, of one size, not empty", to_string(fp.aval())));
   const std::int64_t n = size_of(places, 0);
   const Array at = floating(x.array());
-  if (n == 1) return values(0) + zeros_like(at);
+  if (options.period) {
+    // One more point at each end: what comes before the first point is the last one of the period before.
+    const Array period = abs(*options.period), inside = floating(places) % period, order = argsort(inside);
+    const Array p = inside[order], v = values[order];
+    return interp(at % period, concatenate({p(slice(-1, none)) - period, p, p(slice(1)) + period}),
+                  concatenate({v(slice(-1, none)), v, v(slice(1))}));
+  }
+  const Array left = options.left.value_or(values(0)), right = options.right.value_or(values(n - 1));
+  if (n == 1) return where(at < places(0), left, where(at > places(0), right, values(0) + zeros_like(at)));
   const Array i = clip(searchsorted(places, at, {.side = "right"}), 1, n - 1);
   const Array x0 = take(places, i - 1, 0), x1 = take(places, i, 0), f0 = take(values, i - 1, 0), f1 = take(values, i, 0);
   const Array same = x1 == x0;
   const Array line = f0 + where(same, 0, (at - x0) / where(same, 1, x1 - x0)) * (f1 - f0);
-  return where(at < places(0), values(0), where(at > places(n - 1), values(n - 1), line));
+  return where(at < places(0), left, where(at > places(n - 1), right, line));
 }
 
 Array polyval(Arg p, Arg x) {
@@ -316,10 +337,26 @@ Array cov(Arg x, CovOptions options) {
     samples = reshape(samples, {1, samples.size()});
   else if (!options.rowvar)
     samples = transpose(samples);
-  const Array apart = samples - mean(samples, 1, keepdims);
-  // As in NumPy, too few samples have no covariance: 0/0.
-  const double divisor = std::max(static_cast<double>(samples.shape()[1]) - static_cast<double>(options.ddof), 0.);
-  const Array c = matmul(apart, conj(transpose(apart))) / divisor;
+  const double ddof = static_cast<double>(std::int64_t{options.ddof.value_or(options.bias ? 0 : 1)});
+  std::optional<Array> w;
+  for (const std::optional<Array>* given : {&options.fweights, &options.aweights}) {
+    if (!*given) continue;
+    if ((*given)->ndim() != 1 || (*given)->size() != samples.shape()[1])
+      refuse(x, "cov",
+             fmt::format("has {} samples, and weights {}; they must be a vector, one for each sample", samples.shape()[1],
+                         detail::to_string((*given)->aval())));
+    w = w ? Array(*w * **given) : floating(**given);
+  }
+  Array c;
+  if (w) {
+    const Array total = sum(*w), apart = samples - expand_dims(matmul(samples, *w) / total, 1);
+    const Array lost = options.aweights ? ddof * sum(*w * *options.aweights) / total : Array(ddof);
+    c = matmul(apart, conj(transpose(apart * *w))) / (ddof == 0 ? total : total - lost);
+  } else {
+    const Array apart = samples - mean(samples, 1, keepdims);
+    // As in NumPy, too few samples have no covariance: 0/0.
+    c = matmul(apart, conj(transpose(apart))) / std::max(static_cast<double>(samples.shape()[1]) - ddof, 0.);
+  }
   return c.shape()[0] == 1 ? reshape(c, {}) : c;
 }
 Array corrcoef(Arg x, CovOptions options) {

@@ -54,19 +54,35 @@ Array hstack(Args xs, SourceLoc loc = SourceLoc::here());
 /// The differences of neighbours along an axis, n times.
 Array diff(Arg x, Int n, AxisNumber axis = -1);
 inline Array diff(Arg x) { return diff(std::move(x), 1); }
+/// Options of diff.
+struct DiffOptions {
+  detail::NamedFields named = detail::NamedFields();
+  Int n = 1;                          ///< how many times
+  AxisNumber axis = -1;               ///< along which
+  std::optional<Array> prepend = {};  ///< values in front of x along the axis; a scalar stands for one slice
+  std::optional<Array> append = {};   ///< values behind x
+};
+Array diff(Arg x, DiffOptions options);
 /// The integral of samples at distance dx by the trapezoidal rule.
 Array trapezoid(Arg y, double dx, AxisNumber axis = -1);
 inline Array trapezoid(Arg y) { return trapezoid(std::move(y), 1); }
 /// The same for samples at the points x, a vector or an array of y's shape.
 Array trapezoid(Arg y, Arg x, AxisNumber axis = -1);
+/// Options of interp.
+struct InterpOptions {
+  std::optional<Array> left = {};    ///< the value below the first point; absent: the first one's
+  std::optional<Array> right = {};   ///< the value above the last point; absent: the last one's
+  std::optional<Array> period = {};  ///< of x and xp, whose order is then free; left and right are not used
+};
 /// The function that is linear between the points (xp, fp) and constant outside, at x; xp ascends.
-Array interp(Arg x, Arg xp, Arg fp);
+Array interp(Arg x, Arg xp, Arg fp, InterpOptions options = {});
 /// The polynomial with the coefficients p, the highest power first, at x.
 Array polyval(Arg p, Arg x);
 
 // Statistics.
 
 struct QuantileOptions {
+  detail::NamedFields named = detail::NamedFields();
   std::string method = "linear";  ///< between two elements: "linear", "lower", "higher", "midpoint" or "nearest"
   bool keepdims = false;          ///< the reduced axes stay, with size 1
 };
@@ -74,24 +90,12 @@ struct QuantileOptions {
 Array quantile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
 /// The same for q in hundredths, 0 to 100.
 Array percentile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
-// A template, so that {0} is an axis.
-template <std::same_as<QuantileOptions> O = QuantileOptions>
-Array quantile(Arg x, Arg q, O options) {
-  return quantile(std::move(x), std::move(q), none, std::move(options));
-}
-// A template, so that {0} is an axis.
-template <std::same_as<QuantileOptions> O = QuantileOptions>
-Array percentile(Arg x, Arg q, O options) {
-  return percentile(std::move(x), std::move(q), none, std::move(options));
-}
+inline Array quantile(Arg x, Arg q, QuantileOptions options) { return quantile(std::move(x), std::move(q), none, std::move(options)); }
+inline Array percentile(Arg x, Arg q, QuantileOptions options) { return percentile(std::move(x), std::move(q), none, std::move(options)); }
 /// The middle element, or the mean of the two in the middle.
 Array median(Arg x, Axis axis, QuantileOptions options = {});
 inline Array median(Arg x) { return median(std::move(x), none); }
-// A template, so that {0} is an axis.
-template <std::same_as<QuantileOptions> O = QuantileOptions>
-Array median(Arg x, O options) {
-  return median(std::move(x), none, std::move(options));
-}
+inline Array median(Arg x, QuantileOptions options) { return median(std::move(x), none, std::move(options)); }
 /// The sum and the mean of the elements that are not NaN.
 Array nansum(Arg x, Axis axis, ReduceOptions options = {});
 inline Array nansum(Arg x) { return nansum(std::move(x), none); }
@@ -101,8 +105,11 @@ inline Array nanmean(Arg x) { return nanmean(std::move(x), none); }
 inline Array nanmean(Arg x, ReduceOptions options) { return nanmean(std::move(x), none, std::move(options)); }
 
 struct CovOptions {
-  bool rowvar = true;  ///< a row holds the samples of one variable; else a column does
-  Int ddof = 1;        ///< the divisor is the number of samples less ddof
+  bool rowvar = true;                  ///< a row holds the samples of one variable; else a column does
+  bool bias = false;                   ///< ddof is 0 where it is absent
+  std::optional<Int> ddof = {};        ///< the divisor is the number of samples less ddof; absent: 1
+  std::optional<Array> fweights = {};  ///< how often each sample counts, integers
+  std::optional<Array> aweights = {};  ///< how much each sample weighs
 };
 /// The covariances of the variables in x: a matrix, or a scalar for a vector of samples.
 Array cov(Arg x, CovOptions options);
@@ -124,12 +131,10 @@ Array isclose(Arg a, Arg b, IscloseOptions options = {});
 /// Whether all elements are close.
 Array allclose(Arg a, Arg b, IscloseOptions options = {});
 /// The same with the tolerances in order, as in NumPy: `allclose(a, b, 1e-3)`.
-template <ScalarType T>
-Array isclose(Arg a, Arg b, T rtol, double atol = 1e-8, bool equal_nan = false) {
+Array isclose(Arg a, Arg b, ScalarType auto rtol, double atol = 1e-8, bool equal_nan = false) {
   return isclose(std::move(a), std::move(b), IscloseOptions{static_cast<double>(rtol), atol, equal_nan});
 }
-template <ScalarType T>
-Array allclose(Arg a, Arg b, T rtol, double atol = 1e-8, bool equal_nan = false) {
+Array allclose(Arg a, Arg b, ScalarType auto rtol, double atol = 1e-8, bool equal_nan = false) {
   return allclose(std::move(a), std::move(b), IscloseOptions{static_cast<double>(rtol), atol, equal_nan});
 }
 /// Whether the shapes and all elements are equal.

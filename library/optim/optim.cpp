@@ -106,6 +106,21 @@ class Chain final : public Rule {
   std::vector<GradientTransformation> parts_;
 };
 
+}  // namespace
+
+Mask::Mask(const std::vector<std::string>& paths, const std::vector<Array>& chosen)
+    : Mask([paths, chosen](const std::string& path, const Array&) {
+        const auto at = std::find(paths.begin(), paths.end(), path);
+        if (at == paths.end()) throw PytreeError(fmt::format("mask: the tree of bools has no leaf {}, as the parameters have", path));
+        const Array& there = chosen[static_cast<std::size_t>(at - paths.begin())];
+        if (there.size() != 1)
+          throw PytreeError(
+              fmt::format("mask: leaf {} is {}; it must be one bool for the whole leaf", path, detail::to_string(there.aval())));
+        return static_cast<bool>(there);
+      }) {}
+
+namespace {
+
 class Masked final : public Rule {
  public:
   Masked(GradientTransformation inner, Mask mask) : inner_(std::move(inner)), mask_(std::move(mask)) {}
@@ -138,9 +153,9 @@ class Masked final : public Rule {
   Mask mask_;
 };
 
-class MultiSteps final : public Rule {
+class MultiStepsRule final : public Rule {
  public:
-  MultiSteps(GradientTransformation inner, std::int64_t every) : inner_(std::move(inner)), every_(every) {}
+  MultiStepsRule(GradientTransformation inner, std::int64_t every) : inner_(std::move(inner)), every_(every) {}
   std::vector<Array> init(const Leaves& params) const override {
     std::vector<Array> state{zeros({}, int32)};
     for (const Array& p : params.arrays) state.push_back(zeros_like(p));
@@ -233,7 +248,7 @@ GradientTransformation masked(GradientTransformation inner, Mask mask) {
 GradientTransformation multi_steps(GradientTransformation inner, Int every, SourceLoc loc) {
   if (every < 1)
     throw Error(fmt::format("multi_steps: every is {}; it must be 1 at least", std::int64_t{every}), detail::effective_loc(loc));
-  return GradientTransformation(detail::make_ref<MultiSteps>(std::move(inner), std::int64_t{every}));
+  return GradientTransformation(detail::make_ref<MultiStepsRule>(std::move(inner), std::int64_t{every}));
 }
 
 GradientTransformation identity() {

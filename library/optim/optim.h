@@ -29,9 +29,16 @@ class Mask {
     requires(!std::is_same_v<F, Mask> &&
              (std::is_invocable_r_v<bool, F&, const Array&> || std::is_invocable_r_v<bool, F&, const std::string&, const Array&>))
   Mask(F f) : function_(detail::make_ref<Kept<F>>(std::move(f))) {}
+  /// The leaves for which a tree like the parameters has true, a bool or an Array: `tree::map([](Array p) { return p.ndim() > 1; },
+  /// params)`.
+  template <class T>
+    requires(!std::is_same_v<T, Mask>) && (!std::is_convertible_v<const T&, Array>) && (!std::is_invocable_v<const T&, const Array&>) &&
+            (!std::is_invocable_v<const T&, const std::string&, const Array&>) && (detail::HasArrays<T>::value)
+  Mask(const T& tree) : Mask(detail::leaf_paths(detail::skeleton_of(detail::to_traced(tree))), tree::leaves(tree)) {}
   bool operator()(const std::string& path, const Array& leaf) const { return function_->call(path, leaf); }
 
  private:
+  Mask(const std::vector<std::string>& paths, const std::vector<Array>& chosen);
   struct Function : detail::RefCounted {
     virtual bool call(const std::string& path, const Array& leaf) const = 0;
   };
@@ -68,10 +75,7 @@ class Rule : public detail::RefCounted {
 class GradientTransformation {
  public:
   /// The state before the first update.
-  template <class T>
-  OptState init(const T& params, SourceLoc loc = SourceLoc::here()) const {
-    return first_state(leaves_of_tree(params), loc);
-  }
+  OptState init(const auto& params, SourceLoc loc = SourceLoc::here()) const { return first_state(leaves_of_tree(params), loc); }
   /// The updates, which are to be added to the parameters, and the next state. Throws PytreeError where the trees differ, Error where the
   /// state is not that of such a tree.
   template <class T>
@@ -120,10 +124,7 @@ detail::traced_t<T> incremental_update(const T& now, const T& old, Arg step_size
   return tree::map([&](const Array& n, const Array& o) { return o + detail::scaled_leaf(n - o, step_size); }, now, old, step_size.where());
 }
 /// The Euclidean norm of all elements together: tree::norm(t).
-template <class T>
-Array global_norm(const T& t, SourceLoc loc = SourceLoc::here()) {
-  return tree::norm(t, loc);
-}
+inline Array global_norm(const auto& t, SourceLoc loc = SourceLoc::here()) { return tree::norm(t, loc); }
 
 /// Several transformations, one after the other: `chain({clip_by_global_norm(1.), adam(1e-3)})`.
 GradientTransformation chain(std::vector<GradientTransformation> transformations);
@@ -136,6 +137,9 @@ GradientTransformation chain(const GradientTransformation& first, const T&... re
 GradientTransformation masked(GradientTransformation inner, Mask mask);
 /// The mean of `every` updates in a row is one update of `inner`; the other times the updates are 0 (optax.MultiSteps).
 GradientTransformation multi_steps(GradientTransformation inner, Int every, SourceLoc loc = SourceLoc::here());
+inline GradientTransformation MultiSteps(GradientTransformation inner, Int every, SourceLoc loc = SourceLoc::here()) {
+  return multi_steps(std::move(inner), every, loc);
+}
 
 /// The updates as they are.
 GradientTransformation identity();
@@ -233,6 +237,30 @@ struct LionOptions {
 };
 /// The signs of a mean of the gradients (X. Chen et al., 2023).
 GradientTransformation lion(Schedule learning_rate, LionOptions options = {});
+/// Options of lars.
+struct LarsOptions {
+  double weight_decay = 0;                     ///< as of AdamwOptions
+  std::optional<Mask> weight_decay_mask = {};  ///< which leaves decay; absent: all
+  double trust_coefficient = 0.001;            ///< as of scale_by_trust_ratio
+  double eps = 0;                              ///< as of scale_by_trust_ratio
+  std::optional<Mask> trust_ratio_mask = {};   ///< which leaves are scaled; absent: all
+  double momentum = 0.9;                       ///< as of SgdOptions
+  bool nesterov = false;                       ///< as of SgdOptions
+};
+/// Gradient descent with steps in proportion to the weights' norm (Y. You et al., 2017).
+GradientTransformation lars(Schedule learning_rate, LarsOptions options = {});
+/// Options of novograd.
+struct NovogradOptions {
+  double b1 = 0.9;          ///< the decay of the mean of the gradients
+  double b2 = 0.25;         ///< the decay of the mean of their squared norms
+  double eps = 1e-6;        ///< added to the root
+  double eps_root = 0;      ///< added below the root
+  double weight_decay = 0;  ///< the part of the weights that is added to the gradients
+};
+/// Adam by one mean square for each leaf (B. Ginsburg et al., 2019).
+GradientTransformation novograd(Schedule learning_rate, NovogradOptions options = {});
+/// Steps in proportion to the weights' norm, whose growth is taken back (J. Bernstein et al., 2020).
+GradientTransformation fromage(double learning_rate, double min_norm = 1e-6);
 /// Options of adagrad.
 struct AdagradOptions {
   double initial_accumulator_value = 0.1;  ///< what the sum of the squares begins with

@@ -203,6 +203,27 @@ GradientTransformation lion(Schedule learning_rate, LionOptions options) {
   return chain({scale_by_lion(options.b1, options.b2), add_decayed_weights(options.weight_decay, options.mask),
                 scale_by_learning_rate(std::move(learning_rate))});
 }
+GradientTransformation lars(Schedule learning_rate, LarsOptions o) {
+  GradientTransformation scaled = scale_by_trust_ratio(0, o.trust_coefficient, o.eps);
+  return chain({add_decayed_weights(o.weight_decay, o.weight_decay_mask), o.trust_ratio_mask ? masked(scaled, *o.trust_ratio_mask) : scaled,
+                scale_by_learning_rate(std::move(learning_rate)), trace(o.momentum, o.nesterov)});
+}
+GradientTransformation novograd(Schedule learning_rate, NovogradOptions o) {
+  const auto init = [](const Array& p) { return Kept{zeros_like(p), zeros({}, p.dtype().real_part())}; };
+  const auto update = [o](const Array& g, const Array* p, Kept& kept, const Array& count) {
+    const Array squares = sum(square_of(g)), first = count == 1;
+    kept[1] = where(first, squares, moved(o.b2, kept[1], squares));
+    const Array step = g / as(sqrt(kept[1] + o.eps_root) + o.eps, g) + o.weight_decay * *p;
+    kept[0] = where(first, step, o.b1 * kept[0] + step);
+    return kept[0];
+  };
+  return chain({by_leaf({.name = "novograd", .counts = true, .needs_params = true, .init = init, .update = update}),
+                scale_by_learning_rate(std::move(learning_rate))});
+}
+GradientTransformation fromage(double learning_rate, double min_norm) {
+  const double shrink = 1 / std::sqrt(1 + learning_rate * learning_rate);
+  return chain({scale_by_trust_ratio(min_norm), scale_by_learning_rate(learning_rate * shrink), add_decayed_weights(shrink - 1)});
+}
 GradientTransformation adagrad(Schedule learning_rate, AdagradOptions options) {
   return chain({scale_by_rss(options), scale_by_learning_rate(std::move(learning_rate))});
 }

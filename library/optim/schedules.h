@@ -14,8 +14,7 @@ namespace weft::optim {
 /// A number, or a function of the number of updates so far, which arrives as an int32 Array: of C++'s functions or of those below.
 class Schedule {
  public:
-  template <ScalarType T>
-  Schedule(T value) : function_([value](const Array&) { return Array(value); }) {}
+  Schedule(ScalarType auto value) : function_([value](const Array&) { return Array(value); }) {}
   Schedule(const Array& value) : function_([value](const Array&) { return value; }) {}
   template <class F>
     requires(!std::is_same_v<F, Schedule> && !std::is_convertible_v<F, Array> && std::is_invocable_r_v<Array, F&, const Array&>)
@@ -50,6 +49,16 @@ Schedule exponential_decay(double init_value, Int transition_steps, double decay
 /// Along half a period of the cosine from init_value to alpha init_value in decay_steps updates (I. Loshchilov, F. Hutter, SGDR, 2017).
 Schedule cosine_decay_schedule(double init_value, Int decay_steps, double alpha = 0, double exponent = 1,
                                SourceLoc loc = SourceLoc::here());
+/// The parameters of cosine_decay_schedule by name.
+struct CosineSchedule {
+  double init_value;    ///< at the beginning
+  Int decay_steps;      ///< how many updates it takes
+  double alpha = 0;     ///< times init_value: the end
+  double exponent = 1;  ///< of the cosine
+};
+inline Schedule cosine_decay_schedule(CosineSchedule s, SourceLoc loc = SourceLoc::here()) {
+  return cosine_decay_schedule(s.init_value, s.decay_steps, s.alpha, s.exponent, loc);
+}
 /// init_value, times each of the factors from its number of updates on: `piecewise_constant_schedule(1., {{100, 0.1}, {200, 0.1}})`.
 Schedule piecewise_constant_schedule(double init_value, std::vector<std::pair<Int, double>> boundaries_and_scales);
 /// Several schedules one after the other: each from its boundary on, where its count begins at 0. Throws Error for another number of
@@ -60,6 +69,18 @@ Schedule warmup_constant_schedule(double init_value, double peak_value, Int warm
 /// Linear to peak_value in warmup_steps updates, then along a cosine to end_value after decay_steps updates in all.
 Schedule warmup_cosine_decay_schedule(double init_value, double peak_value, Int warmup_steps, Int decay_steps, double end_value = 0,
                                       double exponent = 1, SourceLoc loc = SourceLoc::here());
+/// The parameters of warmup_cosine_decay_schedule by name.
+struct WarmupCosineSchedule {
+  double init_value = 0;  ///< at the beginning
+  double peak_value;      ///< after warmup_steps updates
+  Int warmup_steps;       ///< how many updates go up
+  Int decay_steps;        ///< how many there are in all
+  double end_value = 0;   ///< at the end
+  double exponent = 1;    ///< of the cosine
+};
+inline Schedule warmup_cosine_decay_schedule(WarmupCosineSchedule s, SourceLoc loc = SourceLoc::here()) {
+  return warmup_cosine_decay_schedule(s.init_value, s.peak_value, s.warmup_steps, s.decay_steps, s.end_value, s.exponent, loc);
+}
 /// Linear to peak_value in warmup_steps updates, then as exponential_decay.
 Schedule warmup_exponential_decay_schedule(double init_value, double peak_value, Int warmup_steps, Int transition_steps, double decay_rate,
                                            DecayOptions options = {}, SourceLoc loc = SourceLoc::here());

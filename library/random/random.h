@@ -35,10 +35,7 @@ Array key(T seed, SourceLoc loc = SourceLoc::here()) {
 /// The key of an integer that may be traced, or an array of keys.
 Array key(const Array& seed, SourceLoc loc = SourceLoc::here());
 /// key(seed), by JAX's older name.
-template <class T>
-Array PRNGKey(const T& seed, SourceLoc loc = SourceLoc::here()) {
-  return key(seed, loc);
-}
+inline Array PRNGKey(const auto& seed, SourceLoc loc = SourceLoc::here()) { return key(seed, loc); }
 /// The uint32 words of keys, along a new last axis of size 2.
 Array key_data(Arg key);
 /// Keys made of their words, which are uint32 along a last axis of size 2.
@@ -83,11 +80,30 @@ inline Array uniform(Arg key) { return uniform(std::move(key), {}); }
 /// Normally distributed with mean 0 and variance 1; of a complex dtype, each part has variance 1/2.
 Array normal(Arg key, Shape shape, DType dtype = float32);
 inline Array normal(Arg key) { return normal(std::move(key), {}); }
+/// Options of samplers: what stands at the end of their arguments, by name. (Those are templates, so that `{}` is a shape.)
+struct DrawOptions {
+  OptionalShape shape = none;       ///< absent: that of the parameters
+  std::optional<DType> dtype = {};  ///< absent: as without options
+};
+/// Options of normal.
+struct NormalOptions {
+  DType dtype = float32;  ///< of the result
+};
+inline Array normal(Arg key, Shape shape, NormalOptions options) { return normal(std::move(key), std::move(shape), options.dtype); }
 /// True with probability p; of p's shape if none is given.
 Array bernoulli(Arg key, Arg p, OptionalShape shape = none);
 inline Array bernoulli(Arg key) { return bernoulli(std::move(key), .5); }
+// clang-format off
+template <std::same_as<DrawOptions> O = DrawOptions> Array bernoulli(Arg key, Arg p, O o) { return bernoulli(std::move(key), std::move(p), o.shape); }
 /// Integers in [minval, maxval); minval where that is empty.
 Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype = int32);
+/// Options of randint.
+struct RandintOptions {
+  Arg minval = 0;       ///< the least number
+  Arg maxval;           ///< the number below which all are
+  DType dtype = int32;  ///< of the result
+};
+inline Array randint(Arg key, Shape shape, RandintOptions o) { return randint(key, shape, o.minval, o.maxval, o.dtype); }
 /// x shuffled along an axis, or 0, ..., x - 1 shuffled if x is an integer. Slices stay together unless `independent`.
 Array permutation(Arg key, Arg x, AxisNumber axis = 0, bool independent = false);
 
@@ -109,28 +125,40 @@ Array choice(Arg key, Arg a, Shape shape) {
 /// Positions along an axis of logits, int32, each with a probability proportional to exp(logit). The shape is that of the other axes
 /// unless one is given, which ends in it.
 Array categorical(Arg key, Arg logits, AxisNumber axis = -1, OptionalShape shape = none);
+/// Options of categorical.
+struct CategoricalOptions {
+  AxisNumber axis = -1;        ///< along which the logits are
+  OptionalShape shape = none;  ///< absent: that of the other axes
+};
+inline Array categorical(Arg key, Arg logits, CategoricalOptions o) { return categorical(key, logits, o.axis, o.shape); }
 
 // Distributions with parameters: of the parameters' shapes broadcast together unless a shape is given, to which they broadcast.
 
 /// The normal distribution limited to (lower, upper).
 Array truncated_normal(Arg key, Arg lower, Arg upper, OptionalShape shape = none, DType dtype = float32);
+template <std::same_as<DrawOptions> O = DrawOptions> Array truncated_normal(Arg key, Arg a, Arg b, O o) { return truncated_normal(key, a, b, o.shape, o.dtype.value_or(float32)); }
 /// Density proportional to x^(a - 1) exp(-x). Differentiable by a.
 Array gamma(Arg key, Arg a, OptionalShape shape = none, DType dtype = float32);
+template <std::same_as<DrawOptions> O = DrawOptions> Array gamma(Arg key, Arg a, O o) { return gamma(std::move(key), a, o.shape, o.dtype.value_or(float32)); }
 /// The logarithm of gamma, without underflow for small a.
 Array loggamma(Arg key, Arg a, OptionalShape shape = none, DType dtype = float32);
 /// Density proportional to x^(a - 1) (1 - x)^(b - 1). Differentiable by a and b.
 Array beta(Arg key, Arg a, Arg b, OptionalShape shape = none, DType dtype = float32);
+template <std::same_as<DrawOptions> O = DrawOptions> Array beta(Arg key, Arg a, Arg b, O o) { return beta(std::move(key), a, b, o.shape, o.dtype.value_or(float32)); }
 /// Points of the simplex along the last axis: density proportional to the product of x_i^(alpha_i - 1). The shape is that in front of
 /// alpha's last axis.
 Array dirichlet(Arg key, Arg alpha, OptionalShape shape = none, DType dtype = float32);
+template <std::same_as<DrawOptions> O = DrawOptions> Array dirichlet(Arg key, Arg alpha, O o) { return dirichlet(std::move(key), alpha, o.shape, o.dtype.value_or(float32)); }
 /// The chi-square distribution with df degrees of freedom.
 Array chisquare(Arg key, Arg df, OptionalShape shape = none, DType dtype = float32);
 /// Student's distribution with df degrees of freedom.
 Array t(Arg key, Arg df, OptionalShape shape = none, DType dtype = float32);
+template <std::same_as<DrawOptions> O = DrawOptions> Array t(Arg key, Arg df, O o) { return t(std::move(key), df, o.shape, o.dtype.value_or(float32)); }
 /// Density b x^(-b - 1) for x >= 1.
 Array pareto(Arg key, Arg b, OptionalShape shape = none, DType dtype = float32);
 /// exp(sigma * normal).
 Array lognormal(Arg key, Arg sigma, OptionalShape shape = none, DType dtype = float32);
+template <std::same_as<DrawOptions> O = DrawOptions> Array lognormal(Arg key, Arg sigma, O o) { return lognormal(std::move(key), sigma, o.shape, o.dtype.value_or(float32)); }
 inline Array lognormal(Arg key) { return lognormal(std::move(key), 1.); }
 /// The distribution function 1 - exp(-(x / scale)^concentration).
 Array weibull_min(Arg key, Arg scale, Arg concentration, Shape shape = {}, DType dtype = float32);
@@ -142,8 +170,11 @@ Array triangular(Arg key, Arg left, Arg mode, Arg right, OptionalShape shape = n
 Array geometric(Arg key, Arg p, OptionalShape shape = none, DType dtype = int32);
 /// The number of events, of which lam are expected.
 Array poisson(Arg key, Arg lam, OptionalShape shape = none, DType dtype = int32);
+template <std::same_as<DrawOptions> O = DrawOptions> Array poisson(Arg key, Arg lam, O o) { return poisson(std::move(key), lam, o.shape, o.dtype.value_or(int32)); }
 /// The number of successes in n trials of success probability p. NaN where n or p is negative or NaN.
 Array binomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);
+template <std::same_as<DrawOptions> O = DrawOptions> Array binomial(Arg key, Arg n, Arg p, O o) { return binomial(std::move(key), n, p, o.shape, o.dtype.value_or(float32)); }
+// clang-format on
 /// The number of times that each outcome occurs in n trials; the last axis of p, and of the result, is over outcomes. n has p's other
 /// axes.
 Array multinomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);

@@ -41,14 +41,12 @@ struct MapCoordinatesOptions {
 /// x at places between its elements: one array of positions for each dimension.
 Array map_coordinates(Arg x, Args coordinates, MapCoordinatesOptions options = {});
 /// The same with the order as in JAX, `map_coordinates(x, {rows, columns}, 1)`.
-template <std::convertible_to<Int> N>
-Array map_coordinates(Arg x, Args coordinates, N order, std::string mode = "constant", double cval = 0) {
+Array map_coordinates(Arg x, Args coordinates, std::convertible_to<Int> auto order, std::string mode = "constant", double cval = 0) {
   return map_coordinates(std::move(x), std::move(coordinates), MapCoordinatesOptions{order, std::move(mode), cval});
 }
 /// The same for positions in one array, whose leading axis goes through the dimensions of x.
 // A template, so that braces are a list of arrays.
-template <std::same_as<Array> A>
-Array map_coordinates(Arg x, const A& coordinates, MapCoordinatesOptions options = {}) {
+Array map_coordinates(Arg x, const std::same_as<Array> auto& coordinates, MapCoordinatesOptions options = {}) {
   return map_coordinates(std::move(x), Args(detail::positions_of(coordinates)), std::move(options));
 }
 template <std::same_as<Array> A, std::convertible_to<Int> N>

@@ -16,8 +16,7 @@ std::vector<Array> load_leaves(const std::string& folder, const std::vector<std:
 /// processes call it, and see one file system. The earlier save is removed only when the new one is complete, checksums included: a process
 /// that is killed at any moment leaves one of the two whole. An array that is not global must be the same in all processes. Throws IoError
 /// if a file can't be written, DistributedError if another process fails.
-template <class T>
-void save_checkpoint(const std::string& folder, const T& tree, SourceLoc loc = SourceLoc::here()) {
+void save_checkpoint(const std::string& folder, const auto& tree, SourceLoc loc = SourceLoc::here()) {
   const auto arrays = detail::to_traced(tree);
   detail::save_leaves(folder, detail::leaf_paths(detail::skeleton_of(arrays)), detail::leaves_of(arrays), loc);
 }

@@ -23,15 +23,9 @@ std::string text_of(const MemoryAnalysis& x);
 /// fmt prints the same text as `<<`; width, fill and alignment may be given, as for a string.
 template <>
 struct fmt::formatter<weft::CostAnalysis, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const weft::CostAnalysis& cost, Context& ctx) const {
-    return write(weft::detail::text_of(cost), ctx.out());
-  }
+  auto format(const weft::CostAnalysis& cost, auto& ctx) const { return write(weft::detail::text_of(cost), ctx.out()); }
 };
 template <>
 struct fmt::formatter<weft::MemoryAnalysis, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const weft::MemoryAnalysis& memory, Context& ctx) const {
-    return write(weft::detail::text_of(memory), ctx.out());
-  }
+  auto format(const weft::MemoryAnalysis& memory, auto& ctx) const { return write(weft::detail::text_of(memory), ctx.out()); }
 };

@@ -31,29 +31,17 @@ std::string text_of(const Sharding& x);
 /// fmt prints the same text as `<<`; width, fill and alignment may be given, as for a string.
 template <>
 struct fmt::formatter<weft::Mesh, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const weft::Mesh& mesh, Context& ctx) const {
-    return write(weft::detail::text_of(mesh), ctx.out());
-  }
+  auto format(const weft::Mesh& mesh, auto& ctx) const { return write(weft::detail::text_of(mesh), ctx.out()); }
 };
 template <>
 struct fmt::formatter<weft::PartitionSpec, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const weft::PartitionSpec& spec, Context& ctx) const {
-    return write(weft::detail::text_of(spec), ctx.out());
-  }
+  auto format(const weft::PartitionSpec& spec, auto& ctx) const { return write(weft::detail::text_of(spec), ctx.out()); }
 };
 template <>
 struct fmt::formatter<weft::NamedSharding, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const weft::NamedSharding& sharding, Context& ctx) const {
-    return write(weft::detail::text_of(sharding), ctx.out());
-  }
+  auto format(const weft::NamedSharding& sharding, auto& ctx) const { return write(weft::detail::text_of(sharding), ctx.out()); }
 };
 template <>
 struct fmt::formatter<weft::Sharding, char, void> : weft::detail::TextFormatter {
-  template <class Context>
-  auto format(const weft::Sharding& sharding, Context& ctx) const {
-    return write(weft::detail::text_of(sharding), ctx.out());
-  }
+  auto format(const weft::Sharding& sharding, auto& ctx) const { return write(weft::detail::text_of(sharding), ctx.out()); }
 };

@@ -547,6 +547,27 @@ for c, p, s, *f in [
 ]:
     add(c, p, s, *f)
 
+section("options by name")
+for f in "sum prod mean var std_ max min any all argmax argmin logsumexp nansum nanmean nanmax nanvar nanargmin ptp count_nonzero nn::logmeanexp".split():
+    g = ("jax.nn." if "log" in f else "jnp.") + f.removeprefix("nn::").removesuffix("_")
+    sets, more = ("M L" if f in ("any", "all", "count_nonzero") else "M"), ("nograd" if f in ("ptp", "nanmax") else "")
+    add(f"{f}(x, {{.axis = 1}})", f"{g}(x, axis=1)", sets, more)
+    add(f"{f}(x, {{.axis = -2, .keepdims = true}})", f"{g}(x, axis=-2, keepdims=True)", sets, more)
+for c, p, s, *f in [
+    ("sum(x, {.axis = {0, 2}})", "jnp.sum(x, axis=(0, 2))", "T"), ("nanquantile(x, 0.3, none, {.axis = 0})", "jnp.nanquantile(x, 0.3, axis=0)", "f32m f64m"),
+    *((f"{o}(x, {{.axis = 1}})", f"jnp.{o}(x, axis=1)", "M") for o in ("cumsum", "cumprod")), ("cumlogsumexp(x, {.axis = 1, .reverse = true})", "lax.cumlogsumexp(x, axis=1, reverse=True)", "M"), *((f"{o}(x, {{.axis = 0, .descending = true}})", f"jnp.{o}(x, axis=0, descending=True)", "M i32m") for o in ("sort", "argsort")), ("argsort(x, {.stable = true})", "jnp.argsort(x, stable=True)", "M I"),
+    ("logsumexp(x, {.b = y})", "jax.nn.logsumexp(x, b=y)", "f32m f64m"), ("logsumexp(x, {.axis = 1, .b = x})", "jax.nn.logsumexp(x, axis=1, b=x)", "f64m", "nograd"), ("logsumexp(x, 0, {.b = y(0), .keepdims = true, .where = x < 1})", "jax.nn.logsumexp(x, 0, b=y[0], keepdims=True, where=x < 1)", "f32m f64m"), ("logsumexp(x, {.b = where(isfinite(x), 1, 0)})", "jax.nn.logsumexp(x, b=jnp.where(jnp.isfinite(x), 1, 0))", "f32e f64e", "nograd"),
+    *((f"nn::{n}(x, {{.axis = 0}})", f"jax.nn.{n}(x, axis=0)", "M") for n in ("softmax", "log_softmax")), *((f"nn::{n}(x, {a}, {{.where = y > 1}})", f"jax.nn.{n}(x, {a}, where=y > 1)", "f32m f64m T", *g) for n, g in (("softmax", ()), ("log_softmax", ("nograd",))) for a in (0, -1)), ("where(y > 1, nn::log_softmax(x, {.where = y > 1}), 0)", "jnp.where(y > 1, jax.nn.log_softmax(x, where=y > 1), 0)", "f64m"), ("nn::softmax(x, {.where = y > 9})", "jax.nn.softmax(x, where=y > 9)", "f32m f64m", "nograd"),
+    ("nn::gelu(x, {.approximate = false})", "jax.nn.gelu(x, approximate=False)", "f32v f64v f32e f64e I"), ("nn::one_hot(z, 5, {.axis = 0})", "jax.nn.one_hot(z, 5, axis=0)", "I i32m"), ("nn::one_hot(x, 3, {.dtype = float16, .axis = -2})", "jax.nn.one_hot(x, 3, dtype=jnp.float16, axis=-2)", "i32m"),
+    ("diff(x, {.prepend = 0, .append = 2})", "jnp.diff(x, prepend=0, append=2)", "V I M"), ("diff(x, {.n = 2, .axis = 0, .prepend = y})", "jnp.diff(x, n=2, axis=0, prepend=y)", "V M"), ("diff(x, {.axis = 1, .append = y(slice(), slice(0, 2))})", "jnp.diff(x, axis=1, append=y[:, :2])", "M i32m"),
+    ("interp(2 * x, cumsum(y), z, {.left = -1, .right = 5})", "jnp.interp(2 * x, jnp.cumsum(y), z, left=-1, right=5)", "f32v f64v"), ("interp(9 * x, y, z, {.period = 2})", "jnp.interp(9 * x, y, z, period=2)", "f64v"), ("interp(9 * x, 3 * z, y, {.left = 7, .period = -1.5})", "jnp.interp(9 * x, 3 * z, y, left=7, period=-1.5)", "f64v"),
+    ("cov(x, {.bias = true})", "jnp.cov(x, bias=True)", "f32v M"), ("cov(x, {.aweights = y(0)})", "jnp.cov(x, aweights=y[0])", "f32m f64m"), ("cov(x, {.ddof = 0, .aweights = y(0)})", "jnp.cov(x, ddof=0, aweights=y[0])", "f64m"), ("cov(x, {.fweights = array({1, 3, 0, 2})})", "jnp.cov(x, fweights=jnp.array([1, 3, 0, 2]))", "f32m f64m"), ("cov(x, {.rowvar = false, .bias = true, .fweights = array({2, 1, 4}), .aweights = y(slice(), 0)})", "jnp.cov(x, rowvar=False, bias=True, fweights=jnp.array([2, 1, 4]), aweights=y[:, 0])", "f64m"),
+    *((f'linalg::solve(z, y, {{.lower = {b.lower()}, .assume_a = "pos"}})', f'jax.scipy.linalg.solve(z, y, lower={b}, assume_a="pos")', "S H") for b in ("True", "False")), ('linalg::solve(x, y, {.assume_a = "gen"})', 'jax.scipy.linalg.solve(x, y, assume_a="gen")', "S"),
+    ("clip(x, {.min = -1, .max = 1})", "jnp.clip(x, min=-1, max=1)", "V I".replace("I", "i32v")), ("clip(x, {.max = y})", "jnp.clip(x, max=y)", "V"), ("clip(x, {.min = 0.5})", "jnp.clip(x, min=0.5)", "V M"),
+    ("zeros_like(x, {.shape = {2, 3}})", "jnp.zeros_like(x, shape=(2, 3))", "V i32v"), ("ones_like(x, {.dtype = int8})", "jnp.ones_like(x, dtype=jnp.int8)", "V M"), ("full_like(x, 3, {.dtype = float32, .shape = 4})", "jnp.full_like(x, 3, dtype=jnp.float32, shape=4)", "I M"), ("eye(2, 3, {.k = 1, .dtype = float16})", "jnp.eye(2, 3, k=1, dtype=jnp.float16)", "D", "nograd"), ("asarray({1, 2}, {.dtype = float32})", "jnp.asarray([1, 2], dtype=jnp.float32)", "D", "nograd"),
+]:
+    add(c, p, s, *f)
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")

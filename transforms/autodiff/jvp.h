@@ -68,6 +68,11 @@ auto jvp(F f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents,
   const detail::JvpCall<F, A...> c(f, primals, tangents, loc);
   return std::pair<Out, Out>(c.flat.make_result(c.result.results), c.flat.make_result(c.result.tangents));
 }
+/// The same for a function of one array: `jvp(f, x, dx)`.
+template <class F = UnaryFunction>
+auto jvp(F f, const Array& primal, const Array& tangent, SourceLoc loc = SourceLoc::here()) {
+  return jvp(std::move(f), std::tuple<Array>(primal), std::tuple<Array>(tangent), loc);
+}
 template <class F, class A, class T>
 void jvp(F, const A&, const T&) {
   static_assert(!sizeof(F),

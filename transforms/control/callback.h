@@ -78,24 +78,19 @@ template <class Options, std::vector<Array> (*Flat)(const CallbackCall&, std::sp
 struct CallbackWithResult : Callable<CallbackWithResult<Options, Flat>> {
   using Callable<CallbackWithResult>::operator();
   using L = SourceLoc;
-  template <class F, class S>
-  auto operator()(const F& f, const S& shapes, const Options& o, L loc = L::here()) const {
-    return run(loc, o, f, shapes);
-  }
-  template <class F, class S, class A>
-  auto operator()(const F& f, const S& shapes, const Options& o, const A& a, L loc = L::here()) const {
+  auto operator()(const auto& f, const auto& shapes, const Options& o, L loc = L::here()) const { return run(loc, o, f, shapes); }
+  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, L loc = L::here()) const {
     return run(loc, o, f, shapes, a);
   }
-  template <class F, class S, class A, class B>
-  auto operator()(const F& f, const S& shapes, const Options& o, const A& a, const B& b, L loc = L::here()) const {
+  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, const auto& b, L loc = L::here()) const {
     return run(loc, o, f, shapes, a, b);
   }
-  template <class F, class S, class A, class B, class C>
-  auto operator()(const F& f, const S& shapes, const Options& o, const A& a, const B& b, const C& c, L loc = L::here()) const {
+  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, const auto& b, const auto& c,
+                  L loc = L::here()) const {
     return run(loc, o, f, shapes, a, b, c);
   }
-  template <class F, class S, class A, class B, class C, class D>
-  auto operator()(const F& f, const S& shapes, const Options& o, const A& a, const B& b, const C& c, const D& d, L loc = L::here()) const {
+  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, const auto& b, const auto& c, const auto& d,
+                  L loc = L::here()) const {
     return run(loc, o, f, shapes, a, b, c, d);
   }
   template <class F, class S, class... A>

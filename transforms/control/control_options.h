@@ -14,8 +14,7 @@ class Checkpoints {
   constexpr Checkpoints() = default;
   /// At most this many, 2 or more; throws Error for fewer. With c checkpoints, n steps run about t more times, where t is the least number
   /// for which the binomial coefficient (c + t over c) is at least n.
-  template <detail::WholeNumber T>
-  Checkpoints(T at_most, SourceLoc loc = SourceLoc::here()) : parameter_(checked(Int(at_most, loc), loc)) {}
+  Checkpoints(detail::WholeNumber auto at_most, SourceLoc loc = SourceLoc::here()) : parameter_(checked(Int(at_most, loc), loc)) {}
   /// floor(log2(n)) + 4 of n steps, where n need not be known beforehand: 1000 steps run about 2.5 times more, a million about 5.5 times.
   /// Memory for the states is allocated in advance: 66 states for a loop without a bound.
   static const Checkpoints logarithmic;

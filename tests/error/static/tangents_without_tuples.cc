@@ -1,3 +1,6 @@
 // refused: weft: the primals and the tangents are tuples, of one entry for each argument
 #include <weft/weft.h>
-void f(const weft::Array& x) { weft::jvp([](weft::Array a) { return a; }, x, x); }
+struct P {
+  weft::Array w;
+};
+void f(const P& p) { weft::jvp([](P a) { return a.w; }, p, p); }
