@@ -28,7 +28,7 @@ std::string broken_text(const Jaxpr& program) {
 /// Whether an error says that a transform isn't defined for a program, as it should.
 bool is_refusal(const std::string& kind, const std::string& message) {
   const auto has = [&](const char* part) { return message.find(part) != std::string::npos; };
-  if (kind == "jvp") return has("not differentiable:") || has("custom_vjp");
+  if (kind == "jvp") return has("not differentiable:") || has("may overlap in part") || has("custom_vjp");
   if (kind == "linearize" || kind == "vjp" || kind == "grad")
     return has("not differentiable:") || has("max_steps") || has("no reverse derivative") || has("unique_indices") ||
            has("may overlap in part") || has("custom_vjp");

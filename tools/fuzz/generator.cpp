@@ -181,6 +181,7 @@ Arrays Generator::body(std::span<const Array> inputs, int steps) {
 
 void Generator::step() {
   const int heavy = options_.heavy ? 100 : 88;
+  if (random_.chance(0.08)) return general();
   const int n = random_.below(options_.depth > 0 ? heavy : heavy - 12);
   const int at = options_.depth > 0 ? n - 12 : n;  // below 0: a sub-program
   if (at < 0) return control();

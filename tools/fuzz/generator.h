@@ -106,6 +106,14 @@ class Generator {
   Array across(const Array& value, const std::string& axis, std::int64_t n);
   Checkpoints some_checkpoints();
 
+  // Operations with all that their parameters allow (generate_general.cpp):
+  void general();
+  void any_windows();
+  void several_at_once();
+  void solved();
+  void decomposed();
+  void ruled_by_several();
+
   /// A function of arrays that applies random operations, each time the same ones, and gives values of the wanted types.
   struct Body;
   Body new_body(std::vector<detail::Aval> wanted);
