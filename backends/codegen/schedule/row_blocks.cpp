@@ -1,0 +1,67 @@
+// Rows that run side by side: those that are multiplied by one matrix, and those whose reductions wait for one another.
+#include <algorithm>
+
+#include "weft/backends/codegen/schedule/scheduler.h"
+
+namespace weft::detail {
+
+bool Scheduler::multiplies_rows(std::size_t nest, int rows) const {
+  const std::vector<int>& columns = k_.nests[nest].parallel;
+  return nest_vector_[nest] >= 0 && std::find(columns.begin(), columns.end(), nest_vector_[nest]) != columns.end() &&
+         shared_loads(nest, nest_vector_[nest]) > 0 && shared_loads(nest, rows) > 0;
+}
+
+int Scheduler::matmul_of_rows() const {
+  if (schedule_.vector_dim >= 0 || schedule_.outer.empty() || k_.nests.size() == 1) return -1;
+  const int rows = schedule_.outer.back().dim;
+  if (runs_singly(rows) || size(rows) < 2 * target_.rows_together) return -1;
+  int heavy = -1;
+  double most = 0, matmuls = 0, others = 0;
+  std::size_t nodes = 0;
+  for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+    const Nest& t = k_.nests[i];
+    if (!t.repeats.empty() || is_running(t)) return -1;
+    nodes += nodes_[i].size();
+    double steps = work(i);
+    for (int d : t.parallel) steps *= static_cast<double>(size(d));
+    for (int d : t.reduce) steps *= static_cast<double>(size(d));
+    const bool is_matmul = multiplies_rows(i, rows);
+    (is_matmul ? matmuls : others) += steps;
+    if (is_matmul && steps > most) most = steps, heavy = static_cast<int>(i);
+  }
+  std::int64_t scratch = 0;
+  for (const KernelArg& a : k_.args)
+    if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+  const bool small = nodes <= 2 * target_.few_nodes && target_.rows_together * scratch <= target_.row_scratch;
+  return small && matmuls > others ? heavy : -1;
+}
+
+void Scheduler::take_rows_together() {
+  if (schedule_.vector_dim >= 0 || schedule_.outer.empty() || k_.nests.size() < 2) return;
+  LoopPlan& rows = schedule_.outer.back();
+  if (rows.unroll > 1 || runs_singly(rows.dim)) return;
+  std::size_t nodes = 0;
+  std::int64_t scratch = 0, vectors = 0;
+  // Blocks of rows: each outer point has several of its own, which all nests go through.
+  const auto of_block = [&](const Nest& t) { return t.parallel.empty() ? 1 : size(t.parallel.front()); };
+  bool in_blocks = of_block(k_.nests[0]) >= 4;
+  for (const Nest& t : k_.nests) in_blocks &= of_block(t) == of_block(k_.nests[0]);
+  for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+    const Nest& t = k_.nests[i];
+    if (!t.repeats.empty() || is_running(t)) return;
+    nodes += nodes_[i].size();
+    if (t.reduce.empty() || nest_vector_[i] != t.reduce.back()) continue;
+    const std::int64_t of_row = (size(nest_vector_[i]) + schedule_.lanes - 1) / schedule_.lanes;
+    vectors = std::max(vectors, of_row);
+    if (LoopPlan* block = in_blocks ? &schedule_.nests[i].parallel.back() : nullptr; block && nodes_[i].size() <= target_.few_nodes)
+      block->unroll = std::max(block->unroll, target_.rows_of_vectors(of_row));
+  }
+  if (in_blocks) return;
+  for (const KernelArg& a : k_.args)
+    if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+  if (const int together = target_.rows_of_vectors(vectors);
+      nodes <= 2 * target_.few_nodes && together * scratch <= target_.row_scratch && size(rows.dim) >= 2 * together)
+    rows.unroll = together;
+}
+
+}  // namespace weft::detail

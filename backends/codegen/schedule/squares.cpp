@@ -1,0 +1,48 @@
+// Squares of elements that are transposed in registers, between an array whose rows the lanes follow and one whose columns they follow.
+#include <algorithm>
+#include <utility>
+
+#include "weft/backends/codegen/schedule/memory_steps.h"
+#include "weft/backends/codegen/schedule/scheduler.h"
+
+namespace weft::detail {
+
+bool Scheduler::transpose_squares() {
+  const std::int64_t lanes = schedule_.lanes;
+  if (k_.nests.size() != 1 || schedule_.vector_dim < 0 || !k_.nests[0].repeats.empty() || !k_.nests[0].parallel.empty() ||
+      !k_.nests[0].reduce.empty())
+    return false;
+  if (static_cast<std::int64_t>(nodes_[0].size()) * lanes > static_cast<std::int64_t>(target_.square_nodes) ||
+      size(schedule_.vector_dim) < lanes)
+    return false;
+  int other = -1, loads = 0;
+  const auto look = [&](NodeId position, bool is_load) {
+    std::int64_t along = 0, s = 0;
+    if (!k_.dag.stride(position, schedule_.vector_dim, along) || (along >= -1 && along <= 2)) return;
+    for (const LoopPlan& l : schedule_.outer)
+      if (!l.vector && size(l.dim) >= lanes && k_.dag.stride(position, l.dim, s) && s == 1) other = l.dim, loads += is_load;
+  };
+  int along_lanes = 0;
+  std::uint64_t peeled = 0;
+  for (const LoopPlan& l : schedule_.outer)
+    if (is_worth_peeling(k_, target_, l.dim, l.vector ? lanes : 1)) peeled |= std::uint64_t{1} << l.dim;
+  for (NodeId id : nodes_[0]) {
+    const Node& n = k_.dag[id];
+    if (n.kind != NodeKind::load) continue;
+    if (n.operands[1] < 0 || is_decided(k_, n.operands[1], peeled)) look(n.operands[0], true);
+    std::int64_t s = 0;
+    along_lanes += k_.dag.stride(n.operands[0], schedule_.vector_dim, s) && s == 1;
+  }
+  for (const Store& s : k_.nests[0].stores) look(s.position, false);
+  if (other < 0) return false;
+  std::vector<LoopPlan> loops;
+  for (const LoopPlan& l : schedule_.outer)
+    if (l.dim != other && !l.vector) loops.push_back(l);
+  loops.push_back({schedule_.vector_dim, 1, true});
+  loops.insert(loops.end() - (loads > along_lanes && k_.cost.bytes >= target_.beyond_caches ? 0 : 1),
+               {other, static_cast<int>(lanes), false});
+  schedule_.outer = std::move(loops);
+  return true;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,193 @@
+// What is unrolled: tiles of points that share loads, partial sums, vectors side by side.
+#include <algorithm>
+
+#include "weft/backends/codegen/schedule/scheduler.h"
+
+namespace weft::detail {
+
+int Scheduler::shared_loads(std::size_t nest, int dim) const {
+  const Nest& t = k_.nests[nest];
+  std::uint64_t reduce = 0;
+  for (int d : t.reduce) reduce |= std::uint64_t{1} << d;
+  int count = 0;
+  for (NodeId id : nodes_[nest]) {
+    const Node& n = k_.dag[id];
+    count += n.kind == NodeKind::load && (n.dims & reduce) && !(n.dims >> dim & 1);
+  }
+  return count;
+}
+
+bool Scheduler::tile(std::size_t i, bool with_outer) {
+  const Nest& t = k_.nests[i];
+  NestSchedule& s = schedule_.nests[i];
+  const auto reductions = static_cast<std::int64_t>(t.reductions.size());
+  std::int64_t steps = 1;
+  for (int d : t.reduce) steps *= size(d);
+  if (reductions == 0 || steps < 4 || nodes_[i].size() >= target_.few_nodes || is_running(t)) return false;
+  std::int64_t room = target_.vector_registers() / 2 / reductions;
+  for (const LoopPlan& l : schedule_.outer) room /= l.unroll;
+  room = std::max<std::int64_t>(1, room);
+  std::vector<LoopPlan*> loops;
+  for (LoopPlan& l : s.parallel) loops.push_back(&l);
+  if (with_outer)
+    for (LoopPlan& l : schedule_.outer) loops.push_back(&l);
+  const auto take = [&](LoopPlan& l, std::int64_t available, std::int64_t most) {
+    l.unroll = static_cast<int>(evenly(available, std::clamp<std::int64_t>(available, 1, std::min(most, room))));
+    room /= l.unroll;
+  };
+  bool by_points = schedule_.vector_dim >= 0;
+  if (by_points && std::any_of(nodes_[i].begin(), nodes_[i].end(), [&](NodeId id) {
+        const Node& n = k_.dag[id];
+        return n.kind == NodeKind::load && n.operands[1] < 0 && !k_.args[static_cast<std::size_t>(n.integer)].scratch &&
+               reads_squares(t, n.operands[0], schedule_.vector_dim);
+      })) {
+    s.reduce.back().unroll = schedule_.lanes;
+    // What was transposed serves several points of a loop on which it doesn't depend.
+    for (LoopPlan* l : loops)
+      if (!l->vector && !runs_singly(l->dim) && shared_loads(i, l->dim) > 0) {
+        take(*l, size(l->dim), size(l->dim) <= 6 ? 6 : 4);
+        break;
+      }
+    return true;
+  }
+  for (LoopPlan* l : loops)
+    if (l->vector)  // far memory is read in longer pieces of rows
+      take(*l, size(l->dim) / schedule_.lanes,
+           shared_loads(i, l->dim) > 0              ? 4
+           : k_.cost.bytes >= target_.beyond_caches ? 16
+                                                    : 8),
+          by_points = true;
+  bool shares = false;
+  for (int round = 0; round < (by_points ? 1 : 2); ++round) {
+    LoopPlan* shared = nullptr;
+    int most = 0;
+    for (LoopPlan* l : loops)
+      if (!l->vector && l->unroll == 1 && !runs_singly(l->dim) && shared_loads(i, l->dim) > most)
+        most = shared_loads(i, l->dim), shared = l;
+    if (shared && room > 1) take(*shared, size(shared->dim), by_points ? 6 : 4), shares = true;
+  }
+  const bool alone = by_points && std::all_of(loops.begin(), loops.end(), [](const LoopPlan* l) { return l->unroll == 1; });
+  // Lanes of which there is one vector only: further points, so that one sum need not wait for the last.
+  for (std::size_t l = loops.size(); alone && with_outer && room > 1 && l-- > 0;)
+    if (!loops[l]->vector && !runs_singly(loops[l]->dim) && size(loops[l]->dim) >= 8) {
+      take(*loops[l], size(loops[l]->dim), 4);
+      break;
+    }
+  LoopPlan* last = s.reduce.empty() ? nullptr : &s.reduce.back();
+  if (last && last->vector) take(*last, size(last->dim) / schedule_.lanes, shares ? 2 : 4);
+  return true;
+}
+
+bool Scheduler::go_by_rows(std::size_t i) {
+  const Nest& t = k_.nests[i];
+  NestSchedule& s = schedule_.nests[i];
+  if (nest_vector_[i] < 0 || t.reduce.size() != 1 || t.reductions.empty() || k_.cost.bytes < target_.beyond_caches) return false;
+  if (std::find(t.parallel.begin(), t.parallel.end(), nest_vector_[i]) == t.parallel.end() || runs_singly(t.reduce[0])) return false;
+  std::int64_t points = 1, bytes = 0;
+  for (int d : t.parallel) points *= (size(d) + schedule_.lanes - 1) / schedule_.lanes * schedule_.lanes;
+  for (const Reduction& r : t.reductions) {
+    if (r.kind != Reduction::Kind::reduce || r.running || r.dtype.is_bool()) return false;
+    bytes += points * r.dtype.itemsize();
+  }
+  if (std::any_of(t.stores.begin(), t.stores.end(), [](const Store& store) { return store.in_reduction; })) return false;
+  if (points <= target_.column_vectors * schedule_.lanes || size(t.reduce[0]) < target_.rows_reduced || bytes > target_.accumulators)
+    return false;
+  bool in_order = false;
+  for (NodeId id : nodes_[i]) {
+    std::int64_t along = 0, down = 0;
+    const Node& n = k_.dag[id];
+    if (n.kind != NodeKind::load || k_.args[static_cast<std::size_t>(n.integer)].scratch) continue;
+    in_order |= k_.dag.stride(n.operands[0], nest_vector_[i], along) && along == 1 && k_.dag.stride(n.operands[0], t.reduce[0], down) &&
+                down >= size(nest_vector_[i]);
+  }
+  if (!in_order) return false;
+  s.by_rows = true;
+  s.reduce[0].unroll = target_.rows_reduced;
+  s.parallel.back().unroll = 2;
+  return true;
+}
+
+void Scheduler::unroll() {
+  int matmul = matmul_of_rows();
+  bool squares = false;
+  if (matmul >= 0 && !tile(static_cast<std::size_t>(matmul), true)) matmul = -1;
+  const bool single =
+      std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); });
+  for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+    if (go_by_rows(i)) continue;
+    if (static_cast<int>(i) == matmul) continue;
+    if (tile(i, single && i == 0)) {
+      if (single && i == 0) return;
+      continue;
+    }
+    NestSchedule& s = schedule_.nests[i];
+    if (maps_squares(i)) {
+      s.parallel.back().unroll = schedule_.lanes, squares = true;
+      continue;
+    }
+    std::vector<LoopPlan>& loops = s.reduce.empty() ? s.parallel : s.reduce;
+    if (!loops.empty() && loops.back().vector) loops.back().unroll = by_work(work(i), loops.back());
+  }
+  double all = 0;
+  for (std::size_t i = 0; i < k_.nests.size(); ++i) all += work(i);
+  if (schedule_.vector_dim < 0 || squares) return;
+  // In loops with varying trip counts, lanes that wait for others cost more than latency does; for bodies of a few operations, two
+  // vectors side by side are still faster than one.
+  const bool repeats = std::any_of(k_.nests.begin(), k_.nests.end(), [](const Nest& t) { return !t.repeats.empty(); });
+  LoopPlan& lanes = schedule_.outer.back();
+  const int columns = repeats ? 1 : columns_together();
+  if (columns > 1) schedule_.rows_ahead = target_.rows_ahead, schedule_.row_bytes = target_.far_row;
+  if (!repeats) lanes.unroll = std::max(by_work(all, lanes), columns);
+  if (repeats) {
+    lanes.unroll = all < target_.some_work && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1;
+    if (counts_loops(k_)) lanes.unroll = std::max(lanes.unroll, side_by_side(lanes));
+  }
+}
+
+int Scheduler::side_by_side(const LoopPlan& lanes) const {
+  std::int64_t carried = 0;
+  std::size_t nodes = 0;
+  const auto count = [&](auto&& self, const std::vector<Repeat>& all) -> void {
+    for (const Repeat& r : all) carried += static_cast<std::int64_t>(r.carried.size()), self(self, r.inner);
+  };
+  for (std::size_t i = 0; i < k_.nests.size(); ++i) count(count, k_.nests[i].repeats), nodes += nodes_[i].size();
+  const std::int64_t room = target_.vector_registers() / std::max<std::int64_t>(1, 2 * carried);
+  const std::int64_t small = static_cast<std::int64_t>(4 * target_.few_nodes / std::max<std::size_t>(1, nodes));
+  const std::int64_t vectors = size(lanes.dim) / schedule_.lanes;
+  const std::int64_t of_a_thread = k_.cost.cycles >= target_.fork_cycles ? vectors / 2 : vectors;  // two threads find work
+  const std::int64_t most = std::min<std::int64_t>({room, small, of_a_thread, 4});
+  return most > 1 ? static_cast<int>(evenly(vectors, most)) : 1;
+}
+
+int Scheduler::columns_together() const {
+  std::int64_t scratch = 0;
+  for (const KernelArg& a : k_.args)
+    if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+  if (scratch == 0 || k_.cost.bytes < target_.column_bytes) return 1;
+  bool columns = false;
+  for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+    std::vector<int> loops = k_.nests[i].parallel;
+    loops.insert(loops.end(), k_.nests[i].reduce.begin(), k_.nests[i].reduce.end());
+    for (NodeId id : nodes_[i]) {
+      const Node& n = k_.dag[id];
+      std::int64_t along = 0, down = 0;
+      if (n.kind != NodeKind::load || k_.args[static_cast<std::size_t>(n.integer)].scratch || loops.empty()) continue;
+      columns |= k_.dag.stride(n.operands[0], schedule_.vector_dim, along) && along == 1 &&
+                 k_.dag.stride(n.operands[0], loops.back(), down) && down * n.dtype.itemsize() >= target_.far_row;
+    }
+  }
+  int n = 1;
+  while (columns && n < 4 && 2 * n * schedule_.lanes * scratch <= target_.column_scratch &&
+         2 * n * schedule_.lanes <= size(schedule_.vector_dim))
+    n *= 2;
+  return n;
+}
+
+int Scheduler::by_work(double w, const LoopPlan& l) const {
+  return static_cast<int>(std::clamp<std::int64_t>(size(l.dim) / schedule_.lanes, 1,
+                                                   w < target_.light_work  ? 4
+                                                   : w < target_.some_work ? 2
+                                                                           : 1));
+}
+
+}  // namespace weft::detail
