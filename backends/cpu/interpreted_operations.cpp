@@ -320,6 +320,11 @@ template <int how>
 WEFT_WIDE void range_512(const Op& o, char* m) {
   _mm512_store_ps(m + o.out, _mm512_maskz_range_ps(kAll, _mm512_load_ps(m + o.a), _mm512_load_ps(m + o.b), how));
 }
+template <int how>
+WEFT_WIDE void range_of_doubles(const Op& o, char* m) {
+  constexpr __mmask8 all = 0xff;
+  _mm512_store_pd(m + o.out, _mm512_maskz_range_pd(all, _mm512_load_pd(m + o.a), _mm512_load_pd(m + o.b), how));
+}
 #undef WEFT_WIDE
 
 template <class Word>
@@ -356,9 +361,13 @@ Run wide_instruction(const llvm::CallInst& c) {
         case 0: return range_512<0>;
         case 2: return range_512<2>;
         case 4: return range_512<4>;
+        case 5: return range_512<5>;
         case 6: return range_512<6>;
         default: return nullptr;
       }
+    case llvm::Intrinsic::x86_avx512_mask_range_pd_512:
+      if (!usual(4, 5)) return nullptr;
+      return number(2) == 4 ? range_of_doubles<4> : number(2) == 5 ? range_of_doubles<5> : nullptr;
     default: return nullptr;
   }
 }

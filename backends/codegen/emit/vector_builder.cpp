@@ -107,7 +107,21 @@ static const llvm::ConstantFP* number_of(Value* v) {
   return f && !f->isNaN() ? f : nullptr;
 }
 
-/// NaN if either operand is; +0 is larger than -0. Five instructions; one or two where an operand is a known number.
+/// The larger or smaller of two numbers, of zeros of both signs +0 or -0, by one instruction (AVX512DQ); null where none does that. Where
+/// an operand is NaN, the other one.
+Value* VectorBuilder::extremum_of_numbers(bool maximum, Value* a, Value* b) {
+  llvm::Type* const t = a->getType();
+  const bool singles = t == llvm::FixedVectorType::get(ir_.getFloatTy(), 16),
+             doubles = t == llvm::FixedVectorType::get(ir_.getDoubleTy(), 8);
+  if (!features_.lookups || !(singles || doubles)) return nullptr;
+  constexpr unsigned smaller = 0, larger = 1, own_sign = 1 << 2, usual_rounding = 4;
+  const auto instruction = singles ? llvm::Intrinsic::x86_avx512_mask_range_ps_512 : llvm::Intrinsic::x86_avx512_mask_range_pd_512;
+  return ir_.CreateIntrinsic(instruction, {},
+                             {a, b, ir_.getInt32((maximum ? larger : smaller) | own_sign), llvm::Constant::getNullValue(t),
+                              llvm::Constant::getAllOnesValue(ir_.getIntNTy(singles ? 16 : 8)), ir_.getInt32(usual_rounding)});
+}
+
+/// NaN if either operand is; +0 is larger than -0. Three or five instructions; one or two where an operand is a known number.
 Value* VectorBuilder::extremum(bool maximum, Value* a, Value* b) {
   if (number_of(b)) std::swap(a, b);
   if (const llvm::ConstantFP* number = number_of(a)) {
@@ -116,6 +130,8 @@ Value* VectorBuilder::extremum(bool maximum, Value* a, Value* b) {
       return ir_.CreateSelect(maximum ? ir_.CreateFCmpOGE(a, b) : ir_.CreateFCmpOLE(a, b), a, b);
     return ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
   }
+  if (Value* of_numbers = extremum_of_numbers(maximum, a, b))
+    return ir_.CreateSelect(ir_.CreateFCmpUNO(a, b), ir_.CreateFAdd(a, b), of_numbers);
   Value* chosen = ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
   chosen = ir_.CreateSelect(ir_.CreateFCmpUNO(a, a), a, chosen);
   return ir_.CreateSelect(ir_.CreateFCmpOEQ(a, b), common_bits(maximum, a, b), chosen);

@@ -70,6 +70,7 @@ class VectorBuilder final : public KernelBuilder {
   llvm::Value* compare(ScalarOp op, DType t, llvm::Value* a, llvm::Value* b);
   llvm::Value* convert_value(llvm::Value* v, DType from, DType to);
   llvm::Value* extremum(bool maximum, llvm::Value* a, llvm::Value* b);
+  llvm::Value* extremum_of_numbers(bool maximum, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide_by_constant(DType t, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide_integers(DType t, bool remainder, llvm::Value* a, llvm::Value* b);
   struct Quotient {

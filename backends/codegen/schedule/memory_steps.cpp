@@ -14,7 +14,9 @@ void add(std::vector<int>& list, int number) {
 
 void peel_borders(const Kernel& k, const Target& target, Schedule& s) {
   const auto peel = [&](LoopPlan& l) { l.peeled = is_worth_peeling(k, target, l.dim, l.vector ? s.lanes : 1); };
-  for (LoopPlan& l : s.outer) peel(l);
+  // Loops that are joined to records are unrolled as a whole, so that comparisons are decided in each copy.
+  for (LoopPlan& l : s.outer)
+    if (std::find(s.record_dims.begin(), s.record_dims.end(), l.dim) == s.record_dims.end()) peel(l);
   for (NestSchedule& n : s.nests)
     for (std::vector<LoopPlan>* loops : {&n.parallel, &n.reduce})
       for (LoopPlan& l : *loops)
