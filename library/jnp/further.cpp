@@ -160,8 +160,8 @@ Array kaiser(Int n, double beta, SourceLoc loc) {
 
 Array detail::logsumexp_of(const Arg& x, const Axis& axis, const LogsumexpOptions& options) {
   LocScope scope(x.where());
-  const ReduceOptions kept{.axis = options.axis, .keepdims = options.keepdims, .where = options.where};
-  if (!options.b) return logsumexp(x, axis, kept);
+  const Axis over = axis_of(axis, {.axis = options.axis}, "logsumexp", x.where());
+  if (!options.b) return logsumexp(x, over, {.keepdims = options.keepdims, .where = options.where});
   const DType dtype = promote_types(inexact_dtype(x.array().dtype()), inexact_dtype(options.b->dtype()));
   const Array factors = broadcast_to(as_dtype(*options.b, dtype), x.array().shape());
   // An element whose factor is 0 counts as exp(-infinity), so that an infinite one does no harm.
@@ -171,12 +171,11 @@ Array detail::logsumexp_of(const Arg& x, const Axis& axis, const LogsumexpOption
   if (dtype.is_complex())
     throw DTypeError(fmt::format("logsumexp: {} with factors: complex elements have none", to_string(x.aval())), effective_loc(x.where()));
   const double lowest = -std::numeric_limits<double>::infinity();
-  const ReduceOptions all{.axis = options.axis, .keepdims = true};
-  const Array top = max(where(used, values, lowest), axis, {.axis = options.axis, .keepdims = true, .initial = lowest});
+  const Array top = max(where(used, values, lowest), over, {.keepdims = true, .initial = lowest});
   const Array shift = stop_gradient_of(where(isfinite(top), top, 0), x.where());
-  const Array total = sum(where(used, factors * exp(where(used, values, shift) - shift), 0), axis, all);
+  const Array total = sum(where(used, factors * exp(where(used, values, shift) - shift), 0), over, keepdims);
   const Array out = log(total) + shift;
-  return options.keepdims ? out : squeeze(out, resolve_axes(axis_of(axis, kept, "logsumexp", x.where()), x, "logsumexp"));
+  return options.keepdims ? out : squeeze(out, resolve_axes(over, x, "logsumexp"));
 }
 
 Array clip(Arg x, ClipOptions bounds) {

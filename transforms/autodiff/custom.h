@@ -173,8 +173,14 @@ detail::CustomVjp<F, Fwd, Bwd> custom_vjp(F f, Fwd fwd, Bwd bwd) {
   return {std::move(f), std::move(fwd), std::move(bwd)};
 }
 
-void custom_jvp(auto f) { static_assert(!sizeof(f), "weft: the rule is an argument too: custom_jvp(f, rule)"); }
-void custom_vjp(auto f) { static_assert(!sizeof(f), "weft: the rules are arguments too: custom_vjp(f, fwd, bwd)"); }
+template <class F>
+F custom_jvp(F) {
+  static_assert(!sizeof(F), "weft: the rule is an argument too: custom_jvp(f, rule)");
+}
+template <class F>
+F custom_vjp(F) {
+  static_assert(!sizeof(F), "weft: the rules are arguments too: custom_vjp(f, fwd, bwd)");
+}
 
 /// Options of checkpoint (jax.checkpoint).
 struct CheckpointOptions {
