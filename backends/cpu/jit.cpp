@@ -263,6 +263,7 @@ bool interpret(const Unit& u, const KernelProgram& p, const std::vector<Schedule
   for (std::size_t i = 0; i < u.kernels.size(); ++i) {
     const auto k = static_cast<std::size_t>(u.kernels[i]);
     emit_kernel(*module, p.kernels[k], schedules[k], processor().vectors, kernel_symbol(i));
+    verify(*module);
     made.push_back(InterpretedCode::of(*module->getFunction(kernel_symbol(i))));
     if (!made.back()) return false;
   }

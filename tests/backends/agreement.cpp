@@ -6,6 +6,7 @@
 #include <complex>
 #include <limits>
 
+#include "tests/backends/code_from.h"
 #include "tools/programs.h"
 
 using namespace weft;
@@ -203,5 +204,31 @@ TEST_CASE("a product that sums nothing keeps the sign of its zero") {
     CHECK(!std::signbit(c[0]));
     CHECK(std::signbit(c[1]));
     CHECK(std::signbit(c[2]));
+  }
+}
+
+TEST_CASE("records that are read in a loop and outside of it are loaded in each") {
+  // With and without a condition, which only the former's loop decides.
+  const std::string padded = " = pad[padding_config=((0, 1, 0), (0, 0, 0), (0, 0, 0))] ", last = " = transpose[permutation=(1, 2, 0)] ";
+  const std::string program =
+      "a:c64[4,3,2] b:c64[4,3,1] c:c64[4,3,2] d:c64[4,3,2]. let e:c64[4,3,1,2] = reshape[new_sizes=(4, 3, 1, 2)] d; _:c64[4,3,1] "
+      "f:c64[4,3,1] = unstack[axis=3] e; g:c64[1,4,3] = transpose[permutation=(2, 0, 1)] f; h:c64[2,4,3]" +
+      padded + "g 0j:c64[]; i:c64[4,3,2]" + last +
+      "h; j:c64[4,3,2] = add_any d i; k:c64[4,3,2] = add_any a j; l:c64[2,4,3] = transpose[permutation=(2, 0, 1)] k; m:c64[1,4,3] = "
+      "slice[limit_indices=(2, 4, 3) start_indices=(1, 0, 0) strides=None] l; n:c64[4,3,1]" +
+      last +
+      "m; o:c64[4,3,1] = mul b n; p:c64[4,3,1,2] = stack[axis=3] o o; q:c64[4,3,2] = reshape[new_sizes=(4, 3, 2)] p; r:c64[4,3,2] = "
+      "add_any "
+      "c q; s:c64[4,3,1,2] = reshape[new_sizes=(4, 3, 1, 2)] r; t:c64[4,3,1] _:c64[4,3,1] = unstack[axis=3] s; u:c64[1,4,3] = "
+      "transpose[permutation=(2, 0, 1)] t; v:c64[2,4,3]" +
+      padded + "u 0j:c64[]; w:c64[4,3,2]" + last +
+      "v; x:c64[4,3,2] = add_any j w; y:bf16[4,3,2] = convert_element_type[new_dtype=bfloat16 weak_type=False] x in (y,)";
+  const auto numbers = [](const Shape& shape, int seed) {
+    return complex(random::normal(random::key(seed), shape), random::normal(random::key(seed + 9), shape));
+  };
+  for (const char* const least : {"", "baseline", "optimized"}) {
+    const test::CodeFrom code(least);
+    CAPTURE(std::string(least));
+    CHECK(difference(program, {numbers({4, 3, 2}, 1), numbers({4, 3, 1}, 2), numbers({4, 3, 2}, 3), numbers({4, 3, 2}, 4)}, 0.02) == "");
   }
 }

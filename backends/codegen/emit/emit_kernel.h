@@ -133,6 +133,10 @@ class KernelEmitter {
   void record_at(NodeId id, int stride, int kept, std::int64_t& base, int& reach) const;
   /// A load whose lanes are a few elements apart, loaded together with the record's other elements; null if it must be a gather.
   Value* load_from_span(NodeId id, const Copy& copy);
+  /// What loads of the loop in which this one is emitted have in common. (Not those of an inner loop, whose code comes later.)
+  std::map<std::vector<std::int64_t>, Value*>& shared_loads(NodeId load) {
+    return frames_[static_cast<std::size_t>(level_of(k_.dag[load].dims, pinned_[static_cast<std::size_t>(load)]))].addresses;
+  }
   /// Lanes that read elements of a short row by computed indices, from registers that hold the row; null for other loads.
   Value* look_up(NodeId id, const Copy& copy);  // emit_lookup.cpp
   /// The open loops whose copies together cover all elements between the store's lanes, the fastest first; empty if there are none.

@@ -268,12 +268,11 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     v = ir_.CreateShuffleVector(v, reversed(lanes_));
   } else if (a.pointer && a.interleaved && !mask) {
     // Both parts of complex numbers share the load.
-    Frame& f = frames_.back();
     Affine pair = k_.dag.affine(n.operands[0]);
     std::vector<std::int64_t> wide_key{-1, arg, pair.constant - (a.odd ? 1 : 0)};
     for (const AffineTerm& t : pair.terms) wide_key.push_back(t.atom), wide_key.push_back(t.coef);
     for (int c : copy) wide_key.push_back(c);
-    Value*& both = f.addresses[wide_key];
+    Value*& both = shared_loads(id)[wide_key];
     if (!both) both = ir_.CreateAlignedLoad(llvm::FixedVectorType::get(element, static_cast<unsigned>(2 * lanes_)), a.pointer, align);
     v = ir_.CreateShuffleVector(both, every_second(lanes_, a.odd));
   } else if (a.pointer && kept > 0 && kept <= kFewLanes) {

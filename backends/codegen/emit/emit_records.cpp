@@ -104,7 +104,7 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
   Values parts;
   for (int i = 0; i < count; ++i) {
     part_key[3] = i;
-    Value*& part = frames_.back().addresses[part_key];
+    Value*& part = shared_loads(id)[part_key];
     if (!part)
       part = ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, a.pointer, i64(begin(i) - before - first)), element_align(n.dtype));
     parts.push_back(part);
