@@ -135,7 +135,8 @@ class Attempt {
     for (;;) {
       std::string name;
       do {
-        if (number == std::numeric_limits<std::int64_t>::max()) fail_checkpoint(folder, "there is no number left for a subfolder", loc);
+        if (number == std::numeric_limits<std::int64_t>::max())
+          fail_checkpoint(folder, "all numbers of subfolders are used; save to another folder", loc);
         name = save_name(++number);
       } while (!add_folder(folder + "/" + name, loc));
       const std::string path = folder + "/" + name;

@@ -64,7 +64,7 @@ class Partitioner {
     if (std::none_of(in.begin(), in.end(), is_sharded) && !decides_sharding(e)) return replicated(e, in);
     if (e.op->kind == Kind::collective) return collective(e, in, out);
     if (std::optional<ShardedValues> results = partition_eqn({p_, e, in, out, run_partitioned})) return std::move(*results);
-    if (e.op->kind == Kind::call) return call(e, in);
+    if (e.op->body || e.op->call_body) return call(e, in);
     ShardedValues wholes;
     for (const ShardedValue& x : in) wholes.push_back(p_.gathered(x, e.loc));
     return replicated(e, wholes);

@@ -196,19 +196,19 @@ void Generator::called() {
 
 void Generator::ruled() {
   const Array x = pick_floating();
-  const double slope = random_.pick({0.5, 2., -1.});
+  const double factor = random_.pick({0.5, 2., -1.});
   Body f = new_body({Aval{x.shape(), x.dtype()}});
   f.captured.clear();  // a rule gives no derivative by what is captured
   if (random_.coin()) {
-    const auto rule = [f, slope](const std::tuple<Arrays>& p, const std::tuple<Arrays>& t) {
+    const auto rule = [f, factor](const std::tuple<Arrays>& p, const std::tuple<Arrays>& t) {
       const Array& dx = std::get<0>(t)[0];
-      return std::pair(f(std::get<0>(p)), Arrays{Array(slope) * cos(std::get<0>(p)[0]) * dx});
+      return std::pair(f(std::get<0>(p)), Arrays{Array(factor) * cos(std::get<0>(p)[0]) * dx});
     };
     return keep(custom_jvp(f, rule)(Arrays{x})[0]);
   }
   if (options_.differentiable) return keep(stop_gradient(x) * tame(x));  // a custom_vjp has no forward derivative
   const auto fwd = [f](const Arrays& in) { return std::pair(f(in), in); };
-  const auto bwd = [slope](const Arrays& res, const Arrays& ct) { return std::tuple(Arrays{Array(slope) * sin(res[0]) * ct[0]}); };
+  const auto bwd = [factor](const Arrays& res, const Arrays& ct) { return std::tuple(Arrays{Array(factor) * sin(res[0]) * ct[0]}); };
   keep(custom_vjp(f, fwd, bwd)(Arrays{x})[0]);
 }
 

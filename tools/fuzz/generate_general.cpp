@@ -168,14 +168,14 @@ void Generator::decomposed() {
 /// A rule for several arguments and results.
 void Generator::ruled_by_several() {
   const Array x = pick_floating(), y = as(fitted(pick(), {x.shape(), x.dtype()}), x.dtype());
-  const double slope = random_.pick({0.5, -1., 3.});
+  const double factor = random_.pick({0.5, -1., 3.});
   const auto f = [](const Array& a, const Array& b) { return std::tuple(sin(a) * b, a + cos(b)); };
   std::tuple<Array, Array> results{x, y};
   if (random_.coin() || options_.differentiable) {
     const auto rule = [=](const std::tuple<Array, Array>& at, const std::tuple<Array, Array>& along) {
       const auto& [a, b] = at;
       const auto& [da, db] = along;
-      return std::pair(f(a, b), std::tuple(Array(slope) * cos(a) * b * da + sin(a) * db, da - sin(b) * db));
+      return std::pair(f(a, b), std::tuple(Array(factor) * cos(a) * b * da + sin(a) * db, da - sin(b) * db));
     };
     results = custom_jvp(f, rule)(x, y);
   } else {
@@ -183,7 +183,7 @@ void Generator::ruled_by_several() {
     const auto bwd = [=](const std::tuple<Array, Array>& kept, const std::tuple<Array, Array>& ct) {
       const auto& [a, b] = kept;
       const auto& [first, second] = ct;
-      return std::tuple(Array(slope) * cos(a) * b * first + second, sin(a) * first - sin(b) * second);
+      return std::tuple(Array(factor) * cos(a) * b * first + second, sin(a) * first - sin(b) * second);
     };
     results = custom_vjp(f, fwd, bwd)(x, y);
   }
