@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <mutex>
 #include <unordered_map>
 
@@ -11,6 +10,7 @@
 #include "weft/core/array/array_lists.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ops/contraction/terms.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
@@ -94,18 +94,12 @@ Array local_operand(const Array& x, const MeshAxes& mesh, const PartitionSpec& s
 constexpr double kWorthCompiling = 65536;  // elements read or written, or products summed
 
 /// How much there is to do: an estimate, in elements.
-double work_of(const Primitive& op, std::span<const Array> inputs, std::span<const Aval> out_avals) {
-  double most = 0, product = 1;
-  for (const Array& x : inputs) {
-    most = std::max(most, static_cast<double>(x.size()));
-    product *= static_cast<double>(std::max<std::int64_t>(x.size(), 1));
-  }
-  for (const Aval& a : out_avals) {
-    most = std::max(most, static_cast<double>(a.size()));
-    product *= static_cast<double>(std::max<std::int64_t>(a.size(), 1));
-  }
-  // For (m, k) x (k, n) -> (m, n): the square root of the product is m n k.
-  return op.kind == Kind::dot || op.kind == Kind::convolution ? std::sqrt(product) : most;
+double work_of(const Primitive& op, const ParamsBase& params, std::span<const Array> inputs, std::span<const Aval> out_avals) {
+  double most = 0;
+  for (const Array& x : inputs) most = std::max(most, static_cast<double>(x.size()));
+  for (const Aval& a : out_avals) most = std::max(most, static_cast<double>(a.size()));
+  // An element of a result sums no more terms than an operand has elements: for small arrays there is no need to ask.
+  return most * most <= kWorthCompiling ? most : std::max(most, summed_terms(op, params, avals_of(inputs), out_avals));
 }
 
 bool is_compiled(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals) {
@@ -118,7 +112,7 @@ bool is_compiled(const Primitive& op, const ParamsRef& params, std::span<const A
     case Kind::collective:
     case Kind::effect:
     case Kind::library: return false;
-    default: return !op.has_effects && work_of(op, inputs, out_avals) > kWorthCompiling;
+    default: return !op.has_effects && work_of(op, *params, inputs, out_avals) > kWorthCompiling;
   }
 }
 

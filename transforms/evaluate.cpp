@@ -1,7 +1,6 @@
 #include "weft/transforms/evaluate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "weft/core/array/array_reads.h"
@@ -11,6 +10,7 @@
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/contraction/terms.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/jit/jit.h"
@@ -24,27 +24,21 @@ constexpr double kEquation = 300, kElement = 8, kTerm = 1.5;
 constexpr double kWorthCompiling = 100e3;
 
 double cost_of(const JaxprData& d, const Eqn& e) {
-  double most = 0, product = 1;
-  const auto add = [&](const Aval& a) {
-    const auto size = static_cast<double>(std::max<std::int64_t>(a.size(), 1));
-    most = std::max(most, size), product *= size;
-  };
-  for (const Atom a : e.inputs) add(d.aval(a));
-  for (const Var v : e.outputs) add(d.avals[v]);
+  std::vector<Aval> in, out;
+  for (const Atom a : e.inputs) in.push_back(d.aval(a));
+  for (const Var v : e.outputs) out.push_back(d.avals[v]);
   switch (e.op->kind) {
-    case Kind::call: {
-      std::vector<Aval> in;
-      for (const Atom a : e.inputs) in.push_back(d.aval(a));
-      return kEquation + eager_cost(executed_body(*e.op, *e.params, in));
-    }
-    // For (m, k) x (k, n) -> (m, n): the square root of the product of sizes is m n k.
-    case Kind::dot:
-    case Kind::convolution: return kEquation + kTerm * std::sqrt(product);
+    case Kind::call: return kEquation + eager_cost(executed_body(*e.op, *e.params, in));
     // These run as compiled programs, one for each device.
     case Kind::spmd:
     case Kind::collective: return -std::numeric_limits<double>::infinity();
-    default: return kEquation + kElement * most;
+    default: break;
   }
+  if (const double terms = summed_terms(*e.op, *e.params, in, out); terms > 0) return kEquation + kTerm * terms;
+  std::int64_t most = 1;
+  for (const std::vector<Aval>* list : {&in, &out})
+    for (const Aval& a : *list) most = std::max(most, a.size());
+  return kEquation + kElement * static_cast<double>(most);
 }
 
 double cost_of(const Jaxpr& j, const LiveSet* needed) {

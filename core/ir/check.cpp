@@ -4,8 +4,8 @@
 
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/named.h"
-#include "weft/core/ir/primitive.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/text/text.h"
 #include "weft/core/trace/trace.h"
 
@@ -93,6 +93,9 @@ class Checker {
     std::optional<TraceScope> axes;
     if (const ParamText* const mesh = find_named(params, "mesh")) enter_axes(axes, mesh->text);
     for (const ParamText& p : params) {
+      if ((p.jaxpr || p.jaxprs) && !may_hold_programs(*e.op))
+        fail_at(j, index,
+                "the parameter " + std::string(p.name) + " is a program, which primitives of its kind cannot have; use Kind::call");
       if (p.jaxpr) check_inner(j, index, p.name, *p.jaxpr);
       if (p.jaxprs)
         for (const Jaxpr& inner : *p.jaxprs) check_inner(j, index, p.name, inner);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <new>
 
-#include "weft/core/ir/primitive.h"
 #include "weft/core/ir/rules.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -46,21 +46,6 @@ ProgramData::~ProgramData() {
 
 const ProgramData& of(const Jaxpr& j) { return static_cast<const ProgramData&>(j.data()); }
 
-bool may_hold_programs(const Primitive& op) {
-  return op.kind == Kind::call || op.kind == Kind::control || op.kind == Kind::spmd || op.kind == Kind::reduce_window;
-}
-
-template <class F>
-void each_program(const Eqn& e, F&& f) {
-  e.op->params_map_jaxprs(
-      *e.params,
-      [](const Jaxpr& j, void* with) {
-        (*static_cast<std::remove_reference_t<F>*>(with))(j);
-        return j;
-      },
-      &f);
-}
-
 void add(ProgramEffects& to, const ProgramEffects& e) {
   to.any |= e.any, to.calls_back |= e.calls_back, to.performs_io |= e.performs_io, to.may_not_end |= e.may_not_end;
 }
@@ -71,7 +56,7 @@ int nesting_depth(const Jaxpr& j) { return of(j).depth; }
 
 int nesting_depth(const Eqn& e) {
   int depth = 0;
-  if (may_hold_programs(*e.op)) each_program(e, [&](const Jaxpr& j) { depth = std::max(depth, 1 + nesting_depth(j)); });
+  for_each_program(e, [&](const Jaxpr& j) { depth = std::max(depth, 1 + nesting_depth(j)); });
   return depth;
 }
 
@@ -83,7 +68,7 @@ ProgramEffects effects_of(const Eqn& e) {
                          .calls_back = effect,
                          .performs_io = effect && find_rule<IoTransform>(*e.op),
                          .may_not_end = e.op->kind == Kind::control && find_rule<UnboundedTransform>(*e.op)};
-  if (may_hold_programs(*e.op)) each_program(e, [&](const Jaxpr& j) { add(effects, effects_of(j)); });
+  for_each_program(e, [&](const Jaxpr& j) { add(effects, effects_of(j)); });
   return effects;
 }
 

@@ -13,7 +13,7 @@
 #include "weft/core/base/thread_object.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/effects.h"
-#include "weft/core/ir/primitive.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/trace/results.h"
 #include "weft/core/trace/varying.h"
 
@@ -224,12 +224,7 @@ std::string Trace::provenance(Var v) const {
 static bool depends_on_device(const Eqn& e) {
   if (e.op->kind == Kind::collective) return true;
   if (e.op->kind != Kind::call && e.op->kind != Kind::control) return false;
-  const auto in_program = [](const Jaxpr& j) { return std::any_of(j.eqns().begin(), j.eqns().end(), depends_on_device); };
-  for (const ParamText& p : e.op->params_list(*e.params)) {
-    if (p.jaxpr && in_program(*p.jaxpr)) return true;
-    if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), in_program)) return true;
-  }
-  return false;
+  return any_program(e, [](const Jaxpr& j) { return std::any_of(j.eqns().begin(), j.eqns().end(), depends_on_device); });
 }
 
 Array Trace::value_of(Var wanted) {

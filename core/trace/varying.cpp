@@ -10,6 +10,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/thread_object.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/trace/varying_rule.h"
@@ -49,15 +50,6 @@ Varying all_of(const VaryingList& list) {
   return v;
 }
 
-template <class F>
-void each_program(const Primitive& op, const ParamsBase& params, F&& f) {
-  for (const ParamText& p : op.params_list(params)) {
-    if (p.jaxpr) f(*p.jaxpr);
-    if (p.jaxprs)
-      for (const Jaxpr& j : *p.jaxprs) f(j);
-  }
-}
-
 /// Finds the axes over which the program's equations communicate, and those of its pvary equations.
 void find_axes(const Jaxpr& j, Varying& spoken_of, Varying& marked) {
   check_nesting("programs inside programs", nesting_depth(j));
@@ -67,7 +59,7 @@ void find_axes(const Jaxpr& j, Varying& spoken_of, Varying& marked) {
       spoken_of |= v;
       if (collective_rules(*e.op).marks) marked |= v;
     }
-    each_program(*e.op, *e.params, [&](const Jaxpr& inner) { find_axes(inner, spoken_of, marked); });
+    for_each_program(e, [&](const Jaxpr& inner) { find_axes(inner, spoken_of, marked); });
   }
 }
 
@@ -96,7 +88,7 @@ std::optional<EqnVarying> rule(const Primitive& op, const ParamsBase& params, co
       if (std::optional<VaryingList> out = known(context)) return EqnVarying{in, std::move(*out), {}};
     // A program without marks is valid if all of its inputs vary over the same axes: then all of its values do.
     Varying common = all, marked = 0;
-    each_program(op, params, [&](const Jaxpr& j) { find_axes(j, common, marked); });
+    for_each_program(op, params, [&](const Jaxpr& j) { find_axes(j, common, marked); });
     if (common & marked) {
       if (strict) return {};
       if (MarkVaryingTransform::Function* const mark = find_rule<MarkVaryingTransform>(op)) return mark(context);

@@ -7,6 +7,7 @@
 
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/ops/collective/sharding_constraint.h"
 #include "weft/runtime/partition/partition_rules.h"
@@ -50,7 +51,7 @@ void add_constrained_meshes(const Jaxpr& j, std::vector<MeshAxes>& meshes) {
   check_nesting("programs inside programs", nesting_depth(j));
   for (const Eqn& e : j.eqns()) {
     if (const SpecOnMesh* s = sharding_constraint(e); s && !std::count(meshes.begin(), meshes.end(), s->mesh)) meshes.push_back(s->mesh);
-    if (!device_map(e)) each_program(e, [&](const Jaxpr& inner) { add_constrained_meshes(inner, meshes); });
+    if (!device_map(e)) for_each_program(e, [&](const Jaxpr& inner) { add_constrained_meshes(inner, meshes); });
   }
 }
 

@@ -11,6 +11,7 @@
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/process_local.h"
 #include "weft/core/ops/collective/shard_map.h"
@@ -35,7 +36,7 @@ bool can_partition(const Jaxpr& j, const MeshAxes& mesh) {
       continue;
     }
     bool all = true;
-    each_program(e, [&](const Jaxpr& inner) { all = all && can_partition(inner, mesh); });
+    for_each_program(e, [&](const Jaxpr& inner) { all = all && can_partition(inner, mesh); });
     if (!all) return false;
   }
   return true;
@@ -85,7 +86,7 @@ class Partitioner {
   static bool decides_sharding(const Eqn& e) {
     DecidesShardingTransform::Function* const rule = find_rule<DecidesShardingTransform>(*e.op);
     bool any = rule && rule(*e.params);
-    each_program(e, [&](const Jaxpr& inner) { any = any || std::any_of(inner.eqns().begin(), inner.eqns().end(), decides_sharding); });
+    for_each_program(e, [&](const Jaxpr& inner) { any = any || std::any_of(inner.eqns().begin(), inner.eqns().end(), decides_sharding); });
     return any;
   }
 
@@ -261,7 +262,7 @@ bool can_partition_body(const Jaxpr& j, const MeshAxes& mesh) {
   return std::all_of(j.eqns().begin(), j.eqns().end(), [&](const Eqn& e) {
     bool all = !has_effects(e) && e.op->kind != Kind::effect && !process_move(*e.op);
     if (const SpecOnMesh* s = sharding_constraint(e)) all = all && same_mesh(s->mesh, mesh);
-    each_program(e, [&](const Jaxpr& inner) { all = all && can_partition_body(inner, mesh); });
+    for_each_program(e, [&](const Jaxpr& inner) { all = all && can_partition_body(inner, mesh); });
     return all;
   });
 }

@@ -40,16 +40,6 @@ bool keeps_dim(const MovementDim& m, std::int64_t size, const Shape& out);
 /// The slice that a movement takes along one sharded dimension; null if it slices none, or several.
 std::shared_ptr<const ShardedSlice> slice_of(const PartitionContext& c, const Movement& m, const Shape& out);
 
-/// Calls f for each sub-program of the equation.
-template <class F>
-void each_program(const Eqn& e, F&& f) {
-  for (const ParamText& p : e.op->params_list(*e.params)) {
-    if (p.jaxpr) f(*p.jaxpr);
-    if (p.jaxprs)
-      for (const Jaxpr& j : *p.jaxprs) f(j);
-  }
-}
-
 /// Runs a program of whole arrays equation by equation on this device's blocks; returns its sharded results.
 ShardedValues run_partitioned(const Partition& partition, const Jaxpr& program, const ShardedValues& inputs);
 /// Whether the body of a map over some of the mesh's axes can be partitioned over the others.

@@ -11,6 +11,7 @@
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/liveness.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/ops/collective/process_local.h"
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/buffer.h"
@@ -124,11 +125,7 @@ void MapPlaces::add_maps(const Jaxpr& j) {
       if (std::none_of(meshes_.begin(), meshes_.end(), same)) meshes_.push_back(mesh);
       continue;
     }
-    for (const ParamText& p : e.op->params_list(*e.params)) {
-      if (p.jaxpr) add_maps(*p.jaxpr);
-      if (p.jaxprs)
-        for (const Jaxpr& inner : *p.jaxprs) add_maps(inner);
-    }
+    for_each_program(e, [&](const Jaxpr& inner) { add_maps(inner); });
   }
 }
 

@@ -8,6 +8,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/process_local.h"
 #include "weft/core/ops/control/control_run.h"
@@ -37,7 +38,8 @@ class MappedProgram final : public Executable {
     const JaxprData& d = jaxpr_.data();
     std::vector<const Eqn*> run;
     for (const Eqn& e : d.eqns) {
-      const bool cut = e.op->kind == Kind::spmd || e.op->kind == Kind::collective || (e.op->kind == Kind::control && holds_maps(e));
+      const bool cut =
+          e.op->kind == Kind::spmd || e.op->kind == Kind::collective || (e.op->kind == Kind::control && any_program(e, communicates));
       if (!cut) {
         run.push_back(&e);
         continue;
@@ -63,11 +65,7 @@ class MappedProgram final : public Executable {
           }
       } else {
         // Which of this program's inputs are donated says nothing of a body's, and what an iteration reads the next one reads again.
-        const auto add = [&](const Jaxpr& j) { s.bodies.emplace(&j.data(), compile_with_maps(backend, j, {options.name})); };
-        for (const ParamText& p : e.op->params_list(*e.params)) {
-          if (p.jaxpr) add(*p.jaxpr);
-          if (p.jaxprs) std::for_each(p.jaxprs->begin(), p.jaxprs->end(), add);
-        }
+        for_each_program(e, [&](const Jaxpr& j) { s.bodies.emplace(&j.data(), compile_with_maps(backend, j, {options.name})); });
       }
       steps_.push_back(std::move(s));
     }
@@ -198,14 +196,6 @@ class MappedProgram final : public Executable {
       if (!a.is_literal()) last[a.var()] = nullptr;
     for (Var v : computed)
       if (last[v]) last[v]->dies.push_back(v);
-  }
-
-  static bool holds_maps(const Eqn& e) {
-    for (const ParamText& p : e.op->params_list(*e.params)) {
-      if (p.jaxpr && communicates(*p.jaxpr)) return true;
-      if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), communicates)) return true;
-    }
-    return false;
   }
 
   /// Whether a value is a donated input of the program that only this equation reads, as it is or as this process's part of a global array.

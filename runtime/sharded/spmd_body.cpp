@@ -15,6 +15,7 @@
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/control/call.h"
@@ -34,12 +35,7 @@ bool is_position(const Eqn& e) { return e.op->kind == Kind::collective && collec
 bool eqn_communicates(const Eqn& e) {
   if (is_mark(e)) return false;
   if (e.op->kind == Kind::collective || e.op->kind == Kind::spmd) return true;
-  if (e.op->kind != Kind::call && e.op->kind != Kind::control) return false;
-  for (const ParamText& p : e.op->params_list(*e.params)) {
-    if (p.jaxpr && communicates(*p.jaxpr)) return true;
-    if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), communicates)) return true;
-  }
-  return false;
+  return any_program(e, communicates);
 }
 
 /// NCCL has no 16-bit integers: GPUs reduce those in 32 bits, of which the lower half is what 16 would give.
@@ -68,14 +64,8 @@ std::vector<Array> bind_split_reduction(const Eqn& e, const LocalReduction& firs
 bool has_marks(const Jaxpr& j) {
   check_nesting("programs inside programs", nesting_depth(j));
   const auto& eqns = j.eqns();
-  return std::any_of(eqns.begin(), eqns.end(), [](const Eqn& e) {
-    if (is_mark(e)) return true;
-    if (e.op->kind != Kind::call && e.op->kind != Kind::control) return false;
-    const std::vector<ParamText> params = e.op->params_list(*e.params);
-    return std::any_of(params.begin(), params.end(), [](const ParamText& p) {
-      return (p.jaxpr && has_marks(*p.jaxpr)) || (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), has_marks));
-    });
-  });
+  return std::any_of(eqns.begin(), eqns.end(),
+                     [](const Eqn& e) { return is_mark(e) || (e.op->kind != Kind::spmd && any_program(e, has_marks)); });
 }
 
 Jaxpr without_marks(const Jaxpr& j, void*);

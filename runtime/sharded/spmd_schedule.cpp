@@ -1,11 +1,12 @@
 #include "weft/runtime/sharded/spmd_schedule.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
+#include "weft/core/ops/contraction/terms.h"
 #include "weft/runtime/sharded/spmd_body.h"
 
 namespace weft::detail {
@@ -17,11 +18,14 @@ constexpr double kMuch = 4 * kWorthACut;   // enough work to hide a short messag
 
 /// The estimated bytes and operations of an equation on one device, from its types.
 double cost_of(const JaxprData& d, const Eqn& e) {
-  double elements = 1, bytes = 0, inner = 0;
-  for (Atom a : e.inputs) bytes += static_cast<double>(d.aval(a).bytes()), elements *= static_cast<double>(d.aval(a).size());
-  for (Var v : e.outputs) bytes += static_cast<double>(d.avals[v].bytes()), elements *= static_cast<double>(d.avals[v].size());
-  // A product of m x k and k x n elements takes m k n multiplications, the square root of its three arrays' sizes.
-  if (e.op->kind == Kind::dot || e.op->kind == Kind::convolution) return bytes + 2 * std::sqrt(elements);
+  std::vector<Aval> in, out;
+  for (Atom a : e.inputs) in.push_back(d.aval(a));
+  for (Var v : e.outputs) out.push_back(d.avals[v]);
+  double bytes = 0, inner = 0;
+  for (const std::vector<Aval>* list : {&in, &out})
+    for (const Aval& a : *list) bytes += static_cast<double>(a.bytes());
+  // A term is a multiplication and an addition.
+  if (const double terms = summed_terms(*e.op, *e.params, in, out); terms > 0) return bytes + 2 * terms;
   const auto all = [](const Jaxpr& j) {
     double sum = 0;
     for (const Eqn& each : j.eqns()) sum += cost_of(j.data(), each);
@@ -32,9 +36,7 @@ double cost_of(const JaxprData& d, const Eqn& e) {
     for (const Jaxpr& j : step.programs) inner += all(j);
     return bytes + static_cast<double>(step.times) * inner;
   }
-  if (e.op->kind == Kind::call)
-    for (const ParamText& p : e.op->params_list(*e.params))
-      if (p.jaxpr) inner += all(*p.jaxpr);
+  if (e.op->kind == Kind::call) for_each_program(e, [&](const Jaxpr& j) { inner += all(j); });
   return bytes + inner;
 }
 

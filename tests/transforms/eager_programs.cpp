@@ -6,6 +6,7 @@
 #include "tests/transforms/checks.h"
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/config.h"
+#include "weft/transforms/evaluate.h"
 
 namespace {
 using namespace weft;
@@ -142,6 +143,18 @@ TEST_CASE("eager programs: a donated operand is told of") {
   const Array gone = y + 1;
   jit([](Array v) { return v * 2; }, {.donate_argnums = {0}})(gone);
   CHECK_THROWS_AS(grad([&](Array v) { return sum(square(v) * gone); })(y), Error);
+}
+
+TEST_CASE("eager programs: a batch of products is estimated at no more than its products one by one, and groups of a convolution too") {
+  const double batch = 4096, groups = 64;
+  const auto estimate = [](const auto& f, Shape a, Shape b) { return detail::eager_cost(make_jaxpr(f)(zeros(a), zeros(b))); };
+  const auto product = [](Array a, Array b) { return matmul(a, b); };
+  CHECK(estimate(product, {4096, 8, 8}, {4096, 8, 8}) <= batch * estimate(product, {8, 8}, {8, 8}));
+  CHECK(estimate(product, {4096, 8, 8}, {4096, 8, 8}) >= batch * 8 * 8 * 8);
+  const auto convolution = [](int parts) {
+    return [parts](Array a, Array b) { return conv_general_dilated(a, b, {1, 1}, "SAME", {.feature_group_count = parts}); };
+  };
+  CHECK(estimate(convolution(64), {1, 64, 8, 8}, {64, 1, 3, 3}) <= groups * estimate(convolution(1), {1, 1, 8, 8}, {1, 1, 3, 3}));
 }
 
 }  // namespace

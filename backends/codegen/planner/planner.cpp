@@ -191,13 +191,30 @@ void KernelPlanner::name_outputs() {
   }
 }
 
+namespace {
+/// The loop nest that an equation is if it reduces: what is done at each step, and the dimensions of its first operand that are reduced.
+struct ReductionNest {
+  Root::Kind kind;
+  std::span<const int> dims;
+};
+/// The primitives of each of these kinds share their parameters; combiners and dtypes, which differ, are asked for in needs_memory.
+std::optional<ReductionNest> reduction_nest(const Eqn& e) {
+  switch (e.op->kind) {
+    case Kind::reduce: return ReductionNest{Root::Kind::reduce, params_as<ReduceParams>(*e.params).axes};
+    case Kind::arg_reduce: return ReductionNest{Root::Kind::arg_reduce, params_as<ArgReduceParams>(*e.params).axes};
+    case Kind::cumulative: return ReductionNest{Root::Kind::cumulative, {&params_as<CumulativeParams>(*e.params).axis, 1}};
+    case Kind::dot: return ReductionNest{Root::Kind::matmul, params_as<DotParams>(*e.params).dimension_numbers.contracting[0]};
+    default: return {};
+  }
+}
+}  // namespace
+
 /// Reductions over more dimensions than a kernel can have loops are computed by the reference.
 bool KernelPlanner::has_too_many_loops(const Eqn& e) const {
-  if (e.op->kind != Kind::reduce && e.op->kind != Kind::dot) return false;
-  const bool dot = e.op->kind == Kind::dot;
-  std::size_t loops = 2;  // a split reduction has one more, and so has what tells real parts from imaginary ones
-  for (const std::int64_t n : j_.avals[e.outputs[0]].shape) loops += dot || n != 1;
-  loops += dot ? params_as<DotParams>(*e.params).dimension_numbers.contracting[0].size() : params_as<ReduceParams>(*e.params).axes.size();
+  const std::optional<ReductionNest> nest = reduction_nest(e);
+  if (!nest) return false;
+  std::size_t loops = 2 + nest->dims.size();  // a split reduction has one more, and so has what tells real parts from imaginary ones
+  for (const std::int64_t n : j_.avals[e.outputs[0]].shape) loops += nest->kind == Root::Kind::matmul || n != 1;
   return loops > Dag::kMaxDims;
 }
 
@@ -323,6 +340,13 @@ void KernelPlanner::choose_roots() {
   }
 }
 
+bool KernelPlanner::is_kernel_reduction(const Eqn& e) const {
+  const std::optional<ReductionNest> nest = reduction_nest(e);
+  if (!nest) return false;
+  // A matmul is a loop nest also where it reads its operands from memory.
+  return nest->kind == Root::Kind::matmul ? !avals_[e.outputs[0]].dtype.is_bool() && !has_too_many_loops(e) : !needs_memory(e, 0);
+}
+
 void KernelPlanner::make_roots() {
   roots_.clear();
   items_.clear();
@@ -344,12 +368,9 @@ void KernelPlanner::make_roots() {
       }
       continue;
     }
-    const Kind kind = e.op->kind;
-    bool reduces = kind == Kind::reduce || kind == Kind::arg_reduce || kind == Kind::cumulative || kind == Kind::dot;
-    if (kind == Kind::dot ? avals_[e.outputs[0]].dtype.is_bool() || has_too_many_loops(e) : reduces && needs_memory(e, 0)) reduces = false;
     if (is_kernel_scatter(e)) {
       if (avals_[e.outputs[0]].size() != 0) add_scatter(static_cast<int>(i));
-    } else if (!reduces) {
+    } else if (!is_kernel_reduction(e)) {
       items_.push_back({-1, static_cast<int>(i), -1});
     } else if (avals_[e.outputs[0]].size() != 0) {
       add_reduction(static_cast<int>(i));
@@ -384,28 +405,11 @@ void KernelPlanner::add_reduction(int eqn) {
   const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
   const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
   Root r;
-  r.var = e.outputs[0], r.eqn = eqn;
-  switch (e.op->kind) {
-    case Kind::reduce:
-      r.kind = Root::Kind::reduce;
-      for (int d : params_as<ReduceParams>(*e.params).axes) r.reduce.push_back(in.shape[d]);
-      break;
-    case Kind::arg_reduce:
-      r.kind = Root::Kind::arg_reduce;
-      r.reduce.push_back(in.shape[params_as<ArgReduceParams>(*e.params).axes[0]]);
-      break;
-    case Kind::cumulative:
-      r.kind = Root::Kind::cumulative;
-      r.reduce.push_back(in.shape[params_as<CumulativeParams>(*e.params).axis]);
-      break;
-    default: {
-      r.kind = Root::Kind::matmul;
-      for (int d : params_as<DotParams>(*e.params).dimension_numbers.contracting[0]) r.reduce.push_back(in.shape[d]);
-    }
-  }
+  const ReductionNest nest = *reduction_nest(e);
+  r.var = e.outputs[0], r.eqn = eqn, r.kind = nest.kind;
+  for (int d : nest.dims) r.reduce.push_back(in.shape[d]);
   for (int d = 0; d < out.ndim(); ++d)
-    if (out.shape[d] != 1 && !(r.kind == Root::Kind::cumulative && d == params_as<CumulativeParams>(*e.params).axis))
-      r.parallel.push_back({d, out.shape[d], 1});
+    if (out.shape[d] != 1 && !(nest.kind == Root::Kind::cumulative && d == nest.dims[0])) r.parallel.push_back({d, out.shape[d], 1});
 
   std::int64_t steps = 1;
   for (std::int64_t s : r.reduce) steps *= s;

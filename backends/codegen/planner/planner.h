@@ -101,6 +101,7 @@ class KernelPlanner {
   bool is_moved_gather(Var v) const;
   bool needs_memory(const Eqn& reader, int operand) const;
   bool has_too_many_loops(const Eqn& e) const;
+  bool is_kernel_reduction(const Eqn& e) const;
   bool is_transposed(Var v) const;
   bool matmul_is_kernel(const Eqn& e) const;
   bool comes_from_matmul(Var v) const;

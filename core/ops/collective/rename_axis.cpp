@@ -8,6 +8,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -73,14 +74,8 @@ ShardMapParams without_shadowing(ShardMapParams p, Around around) {
 bool has_maps(const Jaxpr& j) {
   check_nesting("programs inside programs", nesting_depth(j));
   const auto& eqns = j.eqns();
-  return std::any_of(eqns.begin(), eqns.end(), [](const Eqn& e) {
-    if (device_map(e)) return true;
-    if (!holds_programs(e)) return false;
-    const std::vector<ParamText> params = e.op->params_list(*e.params);
-    return std::any_of(params.begin(), params.end(), [](const ParamText& p) {
-      return (p.jaxpr && has_maps(*p.jaxpr)) || (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), has_maps));
-    });
-  });
+  return std::any_of(eqns.begin(), eqns.end(),
+                     [](const Eqn& e) { return device_map(e) || (holds_programs(e) && any_program(e, has_maps)); });
 }
 
 Jaxpr without_shadowing(const Jaxpr& j, const Around& around) {

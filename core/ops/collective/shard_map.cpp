@@ -11,6 +11,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/partition_rule.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/map_body.h"
 #include "weft/core/ops/collective/rename_axis.h"
@@ -468,12 +469,9 @@ const ShardMapParams* find_nested_map(const Jaxpr& j, const MeshAxes& mesh) {
       continue;
     }
     if (e.op->kind != Kind::call && e.op->kind != Kind::control) continue;
-    for (const ParamText& text : e.op->params_list(*e.params)) {
-      const ShardMapParams* found = text.jaxpr ? find_nested_map(*text.jaxpr, mesh) : nullptr;
-      if (text.jaxprs)
-        for (const Jaxpr& inner : *text.jaxprs) found = found ? found : find_nested_map(inner, mesh);
-      if (found) return found;
-    }
+    const ShardMapParams* found = nullptr;
+    for_each_program(e, [&](const Jaxpr& inner) { found = found ? found : find_nested_map(inner, mesh); });
+    if (found) return found;
   }
   return nullptr;
 }

@@ -9,6 +9,7 @@
 #include "weft/core/base/counted.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/contraction/terms.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
@@ -207,6 +208,10 @@ struct Conv {
 };
 
 constexpr ParamValue kConvAdded[] = {{"out_sharding", "None"}, {"precision", "None"}};
+const Rule<TermsTransform, Conv> conv_terms([](const ParamsBase& p, std::span<const Aval> in, const Aval& out) {
+  const std::int64_t outputs = in[1].shape[params_as<ConvParams>(p).dimension_numbers.rhs_spec[0]];
+  return outputs == 0 ? 0 : static_cast<double>(out.size()) * static_cast<double>(in[1].size() / outputs);
+});
 const TextRule<Conv> conv_text([] { return TextTraits{.added = kConvAdded}; });
 
 }  // namespace

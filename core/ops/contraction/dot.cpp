@@ -9,6 +9,7 @@
 
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/contraction/terms.h"
 #include "weft/core/ops/elementwise/wrapping.h"
 #include "weft/core/ops/load_all.h"
 #include "weft/core/ops/movement/movement.h"
@@ -199,6 +200,11 @@ struct DotGeneral {
 };
 
 constexpr ParamValue kDotGeneralLeftOut[] = {{"precision", "None"}, {"preferred_element_type", "None"}};
+const Rule<TermsTransform, DotGeneral> dot_terms([](const ParamsBase& p, std::span<const Aval> in, const Aval& out) {
+  auto terms = static_cast<double>(out.size());
+  for (int d : params_as<DotParams>(p).dimension_numbers.contracting[0]) terms *= static_cast<double>(in[0].shape[d]);
+  return terms;
+});
 const TextRule<DotGeneral> dot_text([] { return TextTraits{.left_out = kDotGeneralLeftOut}; });
 
 }  // namespace
