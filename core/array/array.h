@@ -22,6 +22,8 @@ class Device;
 class Sharding;
 struct Shard;
 struct ReduceOptions;
+struct CumulativeOptions;
+struct SortOptions;
 
 namespace detail {
 /// What an Array points to. The four kinds are derived classes in core/array/array_impl.h.
@@ -80,6 +82,8 @@ class Array {
   DType dtype() const { return aval().dtype; }
   int ndim() const { return aval().ndim(); }
   std::int64_t size() const { return aval().size(); }
+  /// The bytes of all elements.
+  std::int64_t nbytes() const { return aval().size() * dtype().itemsize(); }
   /// The one element, converted, without a type to double. Throws ShapeError if there are more, ConcretizationError if it is traced.
   template <ScalarType T = double>
   T item(SourceLoc loc = SourceLoc::here()) const {
@@ -148,12 +152,21 @@ class Array {
   // The functions of these names as methods, which stand well at the end of an expression.
   // clang-format off
 #define WEFT_REDUCTION(name) Array name(Axis axis = none, SourceLoc loc = SourceLoc::here()) const; \
-  Array name(Axis axis, const ReduceOptions&, SourceLoc loc = SourceLoc::here()) const
+  Array name(Axis axis, const ReduceOptions&, SourceLoc loc = SourceLoc::here()) const; \
+  Array name(const ReduceOptions&, SourceLoc loc = SourceLoc::here()) const
+#define WEFT_RUNNING(name) Array name(SourceLoc loc = SourceLoc::here()) const; \
+  Array name(AxisNumber axis, SourceLoc loc = SourceLoc::here()) const; \
+  Array name(const CumulativeOptions&, SourceLoc loc = SourceLoc::here()) const
+#define WEFT_SORTED(name) Array name(AxisNumber axis = -1, SourceLoc loc = SourceLoc::here()) const; \
+  Array name(const SortOptions&, SourceLoc loc = SourceLoc::here()) const
 #define WEFT_METHOD(name) Array name(SourceLoc loc = SourceLoc::here()) const
   WEFT_REDUCTION(sum); WEFT_REDUCTION(prod); WEFT_REDUCTION(mean); WEFT_REDUCTION(var); WEFT_REDUCTION(std); WEFT_REDUCTION(max);
   WEFT_REDUCTION(min); WEFT_REDUCTION(argmax); WEFT_REDUCTION(argmin); WEFT_REDUCTION(any); WEFT_REDUCTION(all);
-  WEFT_METHOD(T); WEFT_METHOD(mT); WEFT_METHOD(ravel); WEFT_METHOD(flatten); WEFT_METHOD(real); WEFT_METHOD(imag); WEFT_METHOD(conj);
+  WEFT_METHOD(T); WEFT_METHOD(mT); WEFT_METHOD(ravel); WEFT_METHOD(flatten); WEFT_METHOD(real); WEFT_METHOD(imag); WEFT_METHOD(conj); WEFT_METHOD(conjugate); WEFT_METHOD(round);
+  WEFT_RUNNING(cumsum); WEFT_RUNNING(cumprod); WEFT_SORTED(sort); WEFT_SORTED(argsort);
 #undef WEFT_REDUCTION
+#undef WEFT_RUNNING
+#undef WEFT_SORTED
 #undef WEFT_METHOD
   // clang-format on
   Array astype(DType dtype, SourceLoc loc = SourceLoc::here()) const;
@@ -163,12 +176,13 @@ class Array {
     return reshape(Shape(a, b, more...));
   }
   Array transpose(Axis permutation = none, SourceLoc loc = SourceLoc::here()) const;
+  template <std::convertible_to<Int>... Axes>
+  Array transpose(AxisNumber a, AxisNumber b, Axes... more) const {
+    return transpose(Axis(int(a), int(b), more...));
+  }
   Array swapaxes(AxisNumber a, AxisNumber b, SourceLoc loc = SourceLoc::here()) const;
   Array squeeze(Axis axis = none, SourceLoc loc = SourceLoc::here()) const;
-  Array cumsum(SourceLoc loc = SourceLoc::here()) const;
-  Array cumsum(AxisNumber axis, SourceLoc loc = SourceLoc::here()) const;
-  Array sort(AxisNumber axis = -1, SourceLoc loc = SourceLoc::here()) const;
-  Array argsort(AxisNumber axis = -1, SourceLoc loc = SourceLoc::here()) const;
+  Array take(Arg indices, std::optional<AxisNumber> axis = {}) const;
   Array dot(Arg other) const;
   Array matmul(Arg other) const;
   Array clip(Arg lo, Arg hi) const;
@@ -269,9 +283,13 @@ class TextArg {
   SourceLoc loc_;
 };
 
-// Programs that were written for JAX name its modules: `jnp::sin(x)`, `lax::scan(...)`, `jax::random::key(0)`.
-namespace jax = ::weft;
-namespace jnp = ::weft;
+// Programs that were written for JAX name its modules: `jnp::sin(x)`, `lax::scan(...)`, `jax::random::key(0)`. jnp is a namespace of its
+// own for the sake of `jnp::pi`: as names of weft, constants would meet the user's beside `using namespace weft`.
+// clang-format off
+namespace constants {}
+namespace jnp { using namespace ::weft; using namespace ::weft::constants; }
 namespace lax = ::weft;
+namespace jax { using namespace ::weft; namespace numpy = ::weft::jnp; namespace ops = ::weft; namespace tree_util = ::weft; }
+// clang-format on
 
 }  // namespace weft

@@ -223,9 +223,9 @@ Array take_along_axis(Arg x, Arg indices, AxisNumber axis, IndexOptions options)
   return bind_one<Gather>({n, out.fill, false, out.mode, windows, false}, {a, vectors}, loc);
 }
 
-Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes) {
-  return bind_one<Gather>({std::move(dimension_numbers), default_fill(x.array().dtype()), false, GatherScatterMode::fill_or_drop,
-                           std::move(slice_sizes), false},
+Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes, IndexOptions options) {
+  const OutOfBounds out = out_of_bounds("gather", options, x.array().dtype(), GatherScatterMode::fill_or_drop, x.where());
+  return bind_one<Gather>({std::move(dimension_numbers), out.fill, false, out.mode, std::move(slice_sizes), false},
                           {x.array(), start_indices.array()}, x.where());
 }
 
@@ -234,17 +234,21 @@ namespace {
 Array update_operand(const Arg& x, const Arg& updates) {
   return updates.aval().weak && x.array().dtype() != updates.array().dtype() ? convert(updates, x.array().dtype()) : updates.array();
 }
+GatherScatterMode mode_of_scatter(const char* operation, const Arg& x, const IndexOptions& options) {
+  if (options.fill_value) throw Error(fmt::format("{}: a fill_value is read, and a scatter writes", operation), x.where());
+  return out_of_bounds(operation, options, x.array().dtype(), GatherScatterMode::fill_or_drop, x.where()).mode;
+}
 }  // namespace
 
-Array scatter(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers) {
+Array scatter(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers, IndexOptions options) {
   LocScope scope(x.where());
-  return bind_one<Scatter>({std::move(dimension_numbers), false, GatherScatterMode::fill_or_drop, false, {}},
+  return bind_one<Scatter>({std::move(dimension_numbers), false, mode_of_scatter("scatter", x, options), false, {}},
                            {x.array(), indices.array(), update_operand(x, updates)}, x.where());
 }
 
-Array scatter_add(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers) {
+Array scatter_add(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers, IndexOptions options) {
   LocScope scope(x.where());
-  return bind_one<ScatterAdd>({std::move(dimension_numbers), false, GatherScatterMode::fill_or_drop, false},
+  return bind_one<ScatterAdd>({std::move(dimension_numbers), false, mode_of_scatter("scatter_add", x, options), false},
                               {x.array(), indices.array(), update_operand(x, updates)}, x.where());
 }
 

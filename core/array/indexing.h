@@ -64,21 +64,27 @@ class AtIndex {
 /// where an index is out of bounds the result is NaN (for integers the lowest, for unsigned the highest value), as jnp.take. Shape: x's
 /// with the axis replaced by the indices' shape. Throws AxisError, DTypeError where the indices are not integers.
 Array take(Arg x, Arg indices, std::optional<AxisNumber> axis = {}, IndexOptions options = {});
+/// Options of take and take_along_axis: the axis and the fields of IndexOptions.
+struct TakeOptions {
+  std::optional<AxisNumber> axis = {};    ///< along which; absent: take flattens x, take_along_axis takes the last one
+  std::string mode = {};                  ///< as IndexOptions::mode
+  std::optional<double> fill_value = {};  ///< as IndexOptions::fill_value
+};
 // A template, so that {} is an axis.
-template <std::same_as<IndexOptions> O = IndexOptions>
-Array take(Arg x, Arg indices, O options) {
-  return take(std::move(x), std::move(indices), {}, std::move(options));
+template <std::same_as<TakeOptions> O = TakeOptions>
+Array take(Arg x, Arg indices, O o) {
+  return take(std::move(x), std::move(indices), o.axis, {std::move(o.mode), o.fill_value});
 }
 /// One element for each index, along an axis; the other dimensions are those of x and of the indices, broadcast together. Out of bounds as
 /// take.
 Array take_along_axis(Arg x, Arg indices, AxisNumber axis = -1, IndexOptions options = {});
-inline Array take_along_axis(Arg x, Arg indices, IndexOptions options) { return take_along_axis(x, indices, -1, options); }
-/// lax.gather: windows of `slice_sizes` at the given starts; NaN (see take) where a window is not wholly inside.
-Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes);
-/// lax.scatter: x with windows replaced by the updates; windows that are not wholly inside are left out.
-Array scatter(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers);
+inline Array take_along_axis(Arg x, Arg i, TakeOptions o) { return take_along_axis(x, i, o.axis.value_or(-1), {o.mode, o.fill_value}); }
+/// lax.gather: windows of `slice_sizes` at the given starts; NaN (see take) where a window is not wholly inside, or what the options say.
+Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes, IndexOptions options = {});
+/// lax.scatter: x with windows replaced by the updates; windows that are not wholly inside are left out, or moved inside (mode "clip").
+Array scatter(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers, IndexOptions options = {});
 /// lax.scatter_add: x with the updates added.
-Array scatter_add(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers);
+Array scatter_add(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers, IndexOptions options = {});
 /// The window of the given sizes that begins at `start`, one scalar for each dimension; a negative start counts from the end. The window is
 /// moved to be inside x, as lax.dynamic_slice does.
 Array dynamic_slice(Arg x, Args start, Shape sizes);

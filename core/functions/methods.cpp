@@ -1,6 +1,7 @@
 // The methods of Array that are functions of arrays.
 #include <utility>
 
+#include "weft/core/array/indexing.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
@@ -14,7 +15,8 @@ namespace weft {
   Array Array::name(Axis axis, SourceLoc loc) const { return weft::function(Arg(*this, loc), std::move(axis)); } \
   Array Array::name(Axis axis, const ReduceOptions& options, SourceLoc loc) const {                              \
     return weft::function(Arg(*this, loc), std::move(axis), options);                                            \
-  }
+  }                                                                                                              \
+  Array Array::name(const ReduceOptions& options, SourceLoc loc) const { return weft::function(Arg(*this, loc), options); }
 WEFT_REDUCTION(sum, sum)
 WEFT_REDUCTION(prod, prod)
 WEFT_REDUCTION(mean, mean)
@@ -43,10 +45,19 @@ Array Array::reshape(Shape shape, SourceLoc loc) const { return weft::reshape(Ar
 Array Array::transpose(Axis permutation, SourceLoc loc) const { return weft::transpose(Arg(*this, loc), std::move(permutation)); }
 Array Array::swapaxes(AxisNumber a, AxisNumber b, SourceLoc loc) const { return weft::swapaxes(Arg(*this, loc), a, b); }
 Array Array::squeeze(Axis axis, SourceLoc loc) const { return weft::squeeze(Arg(*this, loc), std::move(axis)); }
+#define WEFT_ALONG_AN_AXIS(name, Options)                                                               \
+  Array Array::name(AxisNumber axis, SourceLoc loc) const { return weft::name(Arg(*this, loc), axis); } \
+  Array Array::name(const Options& options, SourceLoc loc) const { return weft::name(Arg(*this, loc), options); }
+WEFT_ALONG_AN_AXIS(cumsum, CumulativeOptions)
+WEFT_ALONG_AN_AXIS(cumprod, CumulativeOptions)
+WEFT_ALONG_AN_AXIS(sort, SortOptions)
+WEFT_ALONG_AN_AXIS(argsort, SortOptions)
+#undef WEFT_ALONG_AN_AXIS
 Array Array::cumsum(SourceLoc loc) const { return weft::cumsum(Arg(*this, loc)); }
-Array Array::cumsum(AxisNumber axis, SourceLoc loc) const { return weft::cumsum(Arg(*this, loc), axis); }
-Array Array::sort(AxisNumber axis, SourceLoc loc) const { return weft::sort(Arg(*this, loc), axis); }
-Array Array::argsort(AxisNumber axis, SourceLoc loc) const { return weft::argsort(Arg(*this, loc), axis); }
+Array Array::cumprod(SourceLoc loc) const { return weft::cumprod(Arg(*this, loc)); }
+Array Array::conjugate(SourceLoc loc) const { return weft::conj(Arg(*this, loc)); }
+Array Array::round(SourceLoc loc) const { return weft::round(Arg(*this, loc)); }
+Array Array::take(Arg i, std::optional<AxisNumber> axis) const { return weft::take(Arg(*this, i.where()), i, axis); }
 Array Array::dot(Arg other) const { return weft::dot(Arg(*this, other.where()), other); }
 Array Array::matmul(Arg other) const { return weft::matmul(Arg(*this, other.where()), other); }
 Array Array::clip(Arg lo, Arg hi) const { return weft::clip(Arg(*this, lo.where()), lo.array(), hi.array()); }

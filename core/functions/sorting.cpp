@@ -58,11 +58,12 @@ Array argsort(Arg x, AxisNumber axis, SortOptions options) {
   return reverse(bind_all<Sort>({dim, true, 1}, reversed, x.where())[1], {dim}, x.where());
 }
 
-TopK top_k(Arg x, Int k) {
+TopK top_k(Arg x, Int k, TopKOptions options) {
   LocScope scope(x.where());
   const Array operands[] = {x.array()};
   if (x.array().ndim() == 0) throw ShapeError(fmt::format("top_k: {} is a scalar; it needs an axis", to_string(x.aval())), x.where());
-  const std::vector<Array> out = bind_all<TopKLargest>({x.array().ndim() - 1, k}, operands, x.where());
+  const int axis = normalize_axis(options.axis, x.array().ndim(), "top_k", x.aval(), x.where());
+  const std::vector<Array> out = bind_all<TopKLargest>({axis, k}, operands, x.where());
   return {out[0], out[1]};
 }
 

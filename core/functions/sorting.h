@@ -29,8 +29,13 @@ struct TopK {
   Array values;   ///< the elements
   Array indices;  ///< where they were, int32
 };
-/// The k largest elements along the last axis, largest first, and their positions (int32); of equal ones the first comes first.
-TopK top_k(Arg x, Int k);
+/// Options of top_k.
+struct TopKOptions {
+  AxisNumber axis = -1;  ///< along which
+};
+/// The k largest elements along an axis, largest first, and their positions (int32); of equal ones the first comes first.
+TopK top_k(Arg x, Int k, TopKOptions options);
+inline TopK top_k(Arg x, Int k) { return top_k(std::move(x), k, {}); }
 
 struct SearchOptions {
   std::string side = "left";  ///< "left": before equal elements, "right": after them

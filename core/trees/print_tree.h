@@ -19,14 +19,16 @@ template <class T>
 constexpr bool prints_as_tree() {
   if constexpr (!std::is_class_v<T> || std::is_empty_v<T>)
     return false;
-  else if constexpr (named_in_std<T>() || requires(const T& t) { t.begin(); })  // a range prints as one, by <fmt/ranges.h>
+  else if constexpr (named_in_std<T>())
+    return holds_arrays<false, T>();
+  else if constexpr (requires(const T& t) { t.begin(); })  // a range prints as one, by <fmt/ranges.h>
     return false;
   else if constexpr (tree_kind<T> == TreeKind::fields)
     return holds_arrays<false, T>();
   else
     return false;
 }
-/// A struct with arrays somewhere, or a class that names its fields by WEFT_PYTREE.
+/// A struct or a container of the standard library with arrays somewhere, or a class that names its fields by WEFT_PYTREE.
 template <class T>
 concept PrintedTree = prints_as_tree<T>();
 
@@ -45,23 +47,31 @@ std::string to_string(const TreeDef<T>& def) {
 }
 }  // namespace tree
 
-/// A struct of arrays, with the names of its fields: `{w: [1. 2.], b: 3.0}`.
+namespace detail {
+struct TreeFormatter : TextFormatter {
+  auto format(const auto& t, auto& ctx) const { return write(tree::to_string(t), ctx.out()); }
+};
+}  // namespace detail
+
+/// A tree of arrays, a struct with the names of its fields: `{w: [1. 2.], b: 3.0}`.
 std::ostream& operator<<(std::ostream& os, const detail::PrintedTree auto& t) { return detail::write_text(os, tree::to_string(t)); }
 
 }  // namespace weft
 
-/// `fmt::format("{}", params)`: a struct of arrays as tree::to_string gives it.
+/// `fmt::format("{}", params)`: a tree of arrays, such as a struct, a pair or a list, as tree::to_string gives it.
 template <weft::detail::PrintedTree T>
-struct fmt::formatter<T, char, void> : weft::detail::TextFormatter {
-  auto format(const T& t, auto& ctx) const { return write(weft::tree::to_string(t), ctx.out()); }
-};
-/// `fmt::format("{}", gradients)`: a list of arrays as tree::to_string gives it, whether or not <fmt/ranges.h> is included.
-template <>
-struct fmt::formatter<std::vector<weft::Array>, char, void> : weft::detail::TextFormatter {
-  auto format(const std::vector<weft::Array>& arrays, auto& ctx) const { return write(weft::tree::to_string(arrays), ctx.out()); }
-};
+struct fmt::formatter<T, char, void> : weft::detail::TreeFormatter {};
+// <fmt/ranges.h>, where it is included, has formatters of its own for pairs and containers; they ask these.
+// clang-format off
+namespace fmt { inline namespace WEFT_FMT_NAMESPACE {
+template <typename T> struct is_tuple_like;
+template <typename T, typename Char> struct is_range;
+}}
+// clang-format on
+template <weft::detail::PrintedTree T>
+struct fmt::is_tuple_like<T> : std::false_type {};
+template <weft::detail::PrintedTree T>
+struct fmt::is_range<T, char> : std::false_type {};
 /// A tree's structure: a `*` for each array.
 template <class T>
-struct fmt::formatter<weft::tree::TreeDef<T>, char, void> : weft::detail::TextFormatter {
-  auto format(const weft::tree::TreeDef<T>& def, auto& ctx) const { return write(weft::tree::to_string(def), ctx.out()); }
-};
+struct fmt::formatter<weft::tree::TreeDef<T>, char, void> : weft::detail::TreeFormatter {};

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "weft/core/array/constructors.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
@@ -116,6 +117,16 @@ Array with_leading_dimensions(const Array& x, const Shape& leading) {
   Shape shape = leading;
   for (int d = 1; d < x.ndim(); ++d) shape.push_back(x.shape()[d]);
   return reshape(x, shape);
+}
+std::vector<Array> flat_positions(const Shape& shape, DType dtype, std::size_t parameters, SourceLoc loc) {
+  if (static_cast<std::size_t>(shape.size()) != parameters)
+    throw ShapeError(
+        fmt::format("fromfunction: the function takes {}, and the shape {} has {}; it takes one for each",
+                    counted(static_cast<std::int64_t>(parameters), "position"), to_string(shape), counted(shape.size(), "dimension")),
+        effective_loc(loc));
+  std::vector<Array> out;
+  for (int d = 0; d < shape.size(); ++d) out.push_back(ravel(iota(dtype, shape, d, loc)));
+  return out;
 }
 
 }  // namespace detail

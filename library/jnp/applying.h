@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "weft/core/array/array_functions.h"
+#include "weft/core/array/constructors.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/library/jnp/array_function.h"
+#include "weft/library/jnp/positions.h"
 #include "weft/transforms/control/control_flow.h"
 #include "weft/transforms/flat.h"
 #include "weft/transforms/maps/vmap.h"
@@ -37,6 +39,8 @@ struct BroadcastArguments {
 };
 BroadcastArguments broadcast_leading(const CoreDimensions& core, std::vector<Array> arguments, SourceLoc loc);
 Array with_leading_dimensions(const Array& x, const Shape& leading);
+/// The positions along each dimension, flattened; throws unless there are as many as the function has parameters.
+std::vector<Array> flat_positions(const Shape& shape, DType dtype, std::size_t parameters, SourceLoc loc);
 }  // namespace detail
 
 /// f of each vector along an axis, the others mapped (jnp.apply_along_axis): the dimensions of f's result stand in the place of the axis.
@@ -77,6 +81,21 @@ inline Array switch_(Arg index, std::initializer_list<ArrayFunction> branches, c
 /// Elementwise, the function whose condition holds, the last one of several; the function behind the others, or 0, where none does
 /// (jnp.piecewise). All functions are computed of all of x. The result has x's dtype.
 Array piecewise(Arg x, Args conditions, const std::vector<PiecewiseFunction>& functions);
+
+/// f of the positions of each element of an array of the shape, one argument for each dimension, mapped over all (jnp.fromfunction).
+template <class F>
+auto fromfunction(F f, Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here()) {
+  using A = Array;
+  constexpr std::size_t n = std::is_invocable_v<F&, A> ? 1 : std::is_invocable_v<F&, A, A> ? 2 : std::is_invocable_v<F&, A, A, A> ? 3 : 4;
+  const std::vector<Array> at = detail::flat_positions(shape, dtype, n, loc);
+  const auto results = [&]<std::size_t... I>(std::index_sequence<I...>) { return vmap(f)(at[I]...); }(std::make_index_sequence<n>());
+  return detail::map_leaves(results, [&](const Array& x) { return detail::with_leading_dimensions(x, shape); });
+}
+/// The positions where `mask(ones({n, n}), k)` isn't 0: rows and columns (jnp.mask_indices).
+template <class F>
+std::vector<Array> mask_indices(Int n, F mask, Int k = 0, SourceLoc loc = SourceLoc::here()) {
+  return nonzero(mask(ones({n, n}, int32, loc), k));
+}
 
 /// A function of arrays with the given trailing dimensions, mapped over all leading ones, which are broadcast together (jnp.vectorize):
 /// `vectorize(f, "(n),(n)->()")`; without a signature f takes scalars. Names that occur twice are sizes that must agree.

@@ -114,6 +114,22 @@ Array scatter_max(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimen
   return scatter_of<detail::ScatterMax>(x, indices, updates, std::move(dimension_numbers));
 }
 
+Array ragged_dot(Arg x, Arg w, Arg group_sizes) {
+  const LocScope scope(x.where());
+  const Array &a = x.array(), &b = w.array(), &sizes = group_sizes.array();
+  if (a.ndim() != 2 || b.ndim() != 3 || sizes.ndim() != 1 || b.shape()[0] != sizes.shape()[0] || a.shape()[1] != b.shape()[1])
+    throw ShapeError(fmt::format("ragged_dot: {}, {} and {}; wanted are rows (m, k), matrices (groups, k, n) and sizes (groups)",
+                                 to_string(x.aval()), to_string(w.aval()), to_string(group_sizes.aval())),
+                     detail::effective_loc(x.where()));
+  if (!sizes.dtype().is_integer())
+    throw DTypeError(fmt::format("ragged_dot: the sizes {} must be integers", to_string(group_sizes.aval())),
+                     detail::effective_loc(x.where()));
+  const Array end = cumsum(sizes), row = expand_dims(arange(a.shape()[0]), 1);
+  const Array of_group = (row >= end - sizes) & (row < end);  // (m, groups)
+  const Array rows = where(expand_dims(of_group, 2), expand_dims(a, 1), detail::make_literal(0, a.dtype()));
+  return tensordot(rows, b, 2);
+}
+
 TopK approx_max_k(Arg x, Int k) { return top_k(std::move(x), k); }
 TopK approx_min_k(Arg x, Int k) {
   LocScope scope(x.where());

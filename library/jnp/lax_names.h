@@ -48,6 +48,9 @@ Array broadcast(Arg x, Shape sizes);
 Array broadcasted_iota(DType dtype, Shape shape, AxisNumber dimension, SourceLoc loc = SourceLoc::here());
 /// The dimensions from start up to stop (absent: to the end) as one.
 Array collapse(Arg x, AxisNumber start, std::optional<AxisNumber> stop = {});
+/// The rows of x, divided into groups that follow each other, times their group's matrix of w, of shape (groups, k, n); group_sizes are
+/// integers. Rows behind the last group give 0 (jax.lax.ragged_dot).
+Array ragged_dot(Arg x, Arg w, Arg group_sizes);
 /// The products of the matrices in the last two dimensions; the others are equal.
 Array batch_matmul(Arg a, Arg b);
 /// sum(x, axes) in x's dtype.
@@ -77,13 +80,9 @@ Array conv_with_general_padding(Arg x, Arg kernel, Shape window_strides, Padding
 /// dimensions are those of conv_general_dilated.
 Array conv_general_dilated_patches(Arg x, Shape filter_shape, Shape window_strides, Padding padding, ConvOptions options = {});
 
+// clang-format off
 /// jax.scipy: all of weft's functions, also by the modules that they are in there, `jax::scipy::special::erf(x)`.
-namespace scipy {
-using namespace ::weft;
-namespace special = ::weft;
-namespace signal = ::weft;
-namespace ndimage = ::weft;
-namespace integrate = ::weft;
-}  // namespace scipy
+namespace scipy { using namespace ::weft; namespace special = ::weft; namespace signal = ::weft; namespace ndimage = ::weft; namespace integrate = ::weft; }
+// clang-format on
 
 }  // namespace weft

@@ -244,11 +244,11 @@ Array vecmat(Arg a, Arg b) {
 }
 
 Array linspace(Arg start, Arg stop, Int num, SpaceOptions options) {
-  if (options.endpoint) return linspace(start, stop, num, options.dtype);
   LocScope scope(start.where());
   const std::int64_t n = num;
-  if (n < 1) return linspace(start, stop, num, options.dtype);
-  return detail::slice_axis(linspace(start, stop, n + 1, options.dtype), 0, 0, n, start.where());
+  const Array values = options.endpoint || n < 1 ? linspace(start, stop, num, options.dtype)
+                                                 : detail::slice_axis(linspace(start, stop, n + 1, options.dtype), 0, 0, n, start.where());
+  return options.axis == 0 ? values : moveaxis(Arg(values, start.where()), 0, options.axis);
 }
 Array logspace(double start, double stop, Int num, double base, SpaceOptions options) {
   const DType dtype = options.dtype.value_or(float32);
@@ -290,6 +290,29 @@ IntegerInfo iinfo(DType d, SourceLoc loc) {
   const int bits = 8 * d.itemsize();
   if (d.is_unsigned()) return {bits, 0, ~std::uint64_t{0} >> (64 - bits)};
   return {bits, std::numeric_limits<std::int64_t>::min() >> (64 - bits), ~std::uint64_t{0} >> (65 - bits)};
+}
+namespace {
+/// Whether each value of a dtype is one of another dtype's, as NumPy counts: 64-bit integers are float64's.
+bool casts_safely(DType from, DType to) {
+  if (from == to || from.is_bool()) return !to.is_key() || from == to;
+  if (from.is_key() || to.is_key()) return false;
+  if (to.is_complex()) return casts_safely(from.real_part(), to.real_part());
+  if (to.is_floating() && from.is_floating()) return from.itemsize() < to.itemsize();
+  if (to.is_floating()) return from.is_integer() && from.itemsize() <= (to == float64 ? 8 : to == float32 ? 2 : 1);
+  if (!to.is_integer() || !from.is_integer() || (from.is_signed() && to.is_unsigned())) return false;
+  return from.is_signed() == to.is_signed() ? from.itemsize() <= to.itemsize() : from.itemsize() < to.itemsize();
+}
+}  // namespace
+bool can_cast(DType from, DType to, const std::string& casting) {
+  if (casting == "no" || casting == "equiv") return from == to;
+  if (casting == "unsafe") return from.is_key() == to.is_key();
+  if (casting != "safe" && casting != "same_kind")
+    throw Error(fmt::format("can_cast: casting is '{}'; available: no, equiv, safe, same_kind, unsafe", casting));
+  const auto kind = [](DType t) {
+    return t.is_key() ? -1 : t.is_complex() ? 4 : t.is_floating() ? 3 : t.is_signed() ? 2 : t.is_unsigned() ? 1 : 0;
+  };
+  if (casting == "same_kind" && kind(from) >= 0 && kind(from) <= kind(to)) return true;
+  return casts_safely(from, to);
 }
 DType result_type(Args xs) {
   const std::vector<Arg>& all = xs.args();

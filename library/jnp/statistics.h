@@ -77,13 +77,9 @@ Array quantile(Arg x, std::initializer_list<double> q, Axis axis = none, Quantil
 Array percentile(Arg x, std::initializer_list<double> q, Axis axis = none, QuantileOptions options = {});
 
 /// The covariances of the variables in x and in y together.
-Array cov(Arg x, const std::same_as<Array> auto& y, CovOptions options = {}) {
-  return cov(detail::variables_together(x, y, options), options);
-}
+Array cov(Arg x, const std::same_as<Array> auto& y, CovOptions o = {}) { return cov(detail::variables_together(x, y, o), o); }
 /// Their correlations.
-Array corrcoef(Arg x, const std::same_as<Array> auto& y, CovOptions options = {}) {
-  return corrcoef(detail::variables_together(x, y, options), options);
-}
+Array corrcoef(Arg x, const std::same_as<Array> auto& y, CovOptions o = {}) { return corrcoef(detail::variables_together(x, y, o), o); }
 
 /// Options of digitize.
 struct DigitizeOptions {
@@ -155,15 +151,11 @@ struct LogsumexpOptions {
   bool keepdims = false;            ///< the reduced axes stay, with size 1
   std::optional<Array> where = {};  ///< a mask: only elements where it is true take part
 };
+// clang-format off
 /// log(sum(b * exp(x))) without overflow. A template, so that what needs no factors is the other logsumexp.
-template <std::same_as<LogsumexpOptions> O = LogsumexpOptions>
-Array logsumexp(Arg x, O options) {
-  return detail::logsumexp_of(x, none, options);
-}
-template <std::same_as<LogsumexpOptions> O = LogsumexpOptions>
-Array logsumexp(Arg x, Axis axis, O options) {
-  return detail::logsumexp_of(x, axis, options);
-}
+template <std::same_as<LogsumexpOptions> O = LogsumexpOptions> Array logsumexp(Arg x, O options) { return detail::logsumexp_of(x, none, options); }
+template <std::same_as<LogsumexpOptions> O = LogsumexpOptions> Array logsumexp(Arg x, Axis axis, O options) { return detail::logsumexp_of(x, axis, options); }
+// clang-format on
 
 /// The convolution of two matrices, with zeros around them (jax.scipy.signal.convolve2d): mode "full", "same", of a's shape, or "valid",
 /// where one matrix lies inside of the other. Throws Error for another mode, ShapeError for what is no matrix.
@@ -192,6 +184,7 @@ Array vecmat(Arg a, Arg b);
 struct SpaceOptions {
   bool endpoint = true;             ///< whether the last value is `stop`
   std::optional<DType> dtype = {};  ///< absent: as linspace
+  AxisNumber axis = 0;              ///< the result's, along which the values run
 };
 /// linspace, with `stop` or without.
 Array linspace(Arg start, Arg stop, Int num, SpaceOptions options);
@@ -226,6 +219,9 @@ struct IntegerInfo {
 };
 /// Throws DTypeError for other dtypes.
 IntegerInfo iinfo(DType dtype, SourceLoc loc = SourceLoc::here());
+/// Whether a dtype converts to another one: by "safe", without loss; by "same_kind", also to fewer bits of the same kind; "no" and "equiv"
+/// only to itself; "unsafe" always (jnp.can_cast). Throws Error for other words.
+bool can_cast(DType from, DType to, const std::string& casting = "safe");
 /// The promoted dtype of an operation on all of them.
 DType result_type(Args xs);
 

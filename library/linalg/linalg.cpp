@@ -53,8 +53,14 @@ Array cholesky(Arg a, CholeskyOptions options) {
 
 Qr qr(Arg a, QrOptions options) {
   LocScope scope(a.where());
-  const auto r = detail::qr_of(matrix_operand(a, "qr", false), {options.full_matrices}, a.where());
-  return {r[0], r[1]};
+  const std::string& mode = options.mode;
+  if (!(mode.empty() || mode == "reduced" || mode == "complete" || mode == "r") ||
+      (options.full_matrices && !mode.empty() && mode != "complete"))
+    throw Error(
+        fmt::format("qr: mode is '{}'{}; available: reduced, complete, r", mode, options.full_matrices ? " beside full_matrices" : ""),
+        detail::effective_loc(a.where()));
+  const auto r = detail::qr_of(matrix_operand(a, "qr", false), {options.full_matrices || mode == "complete"}, a.where());
+  return {mode == "r" ? Array() : r[0], r[1]};
 }
 
 Lu lu(Arg a) {
@@ -77,6 +83,7 @@ Array eigvalsh(Arg a) { return eigh(a).eigenvalues; }
 
 Svd svd(Arg a, SvdOptions options) {
   LocScope scope(a.where());
+  if (!options.compute_uv) return {Array(), svdvals(a), Array()};
   const auto r = detail::svd_of(matrix_operand(a, "svd", false), {true, options.full_matrices}, a.where());
   return {r[1], r[0], r[2]};
 }

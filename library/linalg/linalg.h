@@ -1,6 +1,7 @@
 #pragma once
 #include <concepts>
 #include <optional>
+#include <string>
 
 #include "weft/core/array/array.h"
 #include "weft/core/array/axis.h"
@@ -33,6 +34,7 @@ struct Qr {
 };
 struct QrOptions {
   bool full_matrices = false;  ///< q is square; it is then differentiable only if a has no more rows than columns
+  std::string mode = {};       ///< NumPy's name for it: "reduced" or "complete"; "r" gives r alone, and a q that holds nothing
 };
 /// q with orthonormal columns and an upper triangular r with q r = a.
 Qr qr(Arg a, QrOptions options = {});
@@ -65,6 +67,7 @@ struct Svd {
 };
 struct SvdOptions {
   bool full_matrices = true;  ///< u and vh are square; then they have a derivative only where a is
+  bool compute_uv = true;     ///< else u and vh hold nothing
 };
 /// u diag(s) vh = a with orthonormal columns of u and rows of vh; s descends. Derivatives of u and vh need values that differ.
 Svd svd(Arg a, SvdOptions options = {});

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 #include "weft/core/array/array.h"
@@ -50,6 +51,11 @@ class KeyPair : public Array {
   Array get() const {
     return (*this)[I];
   }
+  /// `std::tie(key, now) = split(key)`: the new keys, in this pair.
+  operator std::tuple<Array&, Array&>() const { return {both_[0] = get<0>(), both_[1] = get<1>()}; }
+
+ private:
+  mutable Array both_[2];
 };
 inline KeyPair split(Arg key) { return KeyPair(split(std::move(key), Shape(2))); }
 /// The new keys one by one: `auto [next, now] = split<2>(key)`.
@@ -77,6 +83,8 @@ inline Array uniform(Arg key, Shape shape, UniformOptions options) {
   return uniform(std::move(key), std::move(shape), options.dtype, std::move(options.minval), std::move(options.maxval));
 }
 inline Array uniform(Arg key) { return uniform(std::move(key), {}); }
+/// The same between two numbers: `uniform(key, {3}, -1, 1)`.
+Array uniform(Arg key, Shape shape, ScalarType auto low, ScalarType auto high) { return uniform(key, shape, float32, low, high); }
 /// Normally distributed with mean 0 and variance 1; of a complex dtype, each part has variance 1/2.
 Array normal(Arg key, Shape shape, DType dtype = float32);
 inline Array normal(Arg key) { return normal(std::move(key), {}); }

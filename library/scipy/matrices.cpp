@@ -182,6 +182,20 @@ Array hadamard(Int count, DType dtype, SourceLoc loc) {
     for (std::int64_t j = 0; j < n; ++j) out.push_back(std::popcount(static_cast<std::uint64_t>(i & j)) % 2 ? -1 : 1);
   return array(out, {n, n}, dtype, loc);
 }
+Array helmert(Int count, bool full, DType dtype, SourceLoc loc) {
+  LocScope scope(loc);
+  const std::int64_t n = size_of("helmert", count, loc);
+  std::vector<double> out;
+  for (std::int64_t i = full ? 0 : 1; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const auto k = static_cast<double>(i);
+      out.push_back(i == 0   ? 1 / std::sqrt(static_cast<double>(n))
+                    : j < i  ? 1 / std::sqrt(k * (k + 1))
+                    : j == i ? -std::sqrt(k / (k + 1))
+                             : 0);
+    }
+  return array(out, {n - (full ? 0 : 1), n}, dtype, loc);
+}
 Array pascal(Int count, const std::string& kind, DType dtype, SourceLoc loc) {
   LocScope scope(loc);
   const std::int64_t n = size_of("pascal", count, loc);

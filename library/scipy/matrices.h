@@ -34,6 +34,8 @@ Array dft(Int n, const std::string& scale = {}, SourceLoc loc = SourceLoc::here(
 Array hilbert(Int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// The n x n matrix of +1 and -1 with orthogonal rows; n is a power of 2.
 Array hadamard(Int n, DType dtype = int32, SourceLoc loc = SourceLoc::here());
+/// Helmert's matrix of n - 1 orthonormal rows, each orthogonal to ones; `full`: with the row 1 / sqrt(n) in front (jax.scipy.linalg).
+Array helmert(Int n, bool full = false, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// Pascal's triangle as an n x n matrix: "symmetric", "lower" or "upper".
 Array pascal(Int n, const std::string& kind = "symmetric", DType dtype = float32, SourceLoc loc = SourceLoc::here());
 

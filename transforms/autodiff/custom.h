@@ -173,14 +173,22 @@ detail::CustomVjp<F, Fwd, Bwd> custom_vjp(F f, Fwd fwd, Bwd bwd) {
   return {std::move(f), std::move(fwd), std::move(bwd)};
 }
 
+namespace detail {
+/// A function that waits for its rules.
 template <class F>
-F custom_jvp(F) {
-  static_assert(!sizeof(F), "weft: the rule is an argument too: custom_jvp(f, rule)");
-}
-template <class F>
-F custom_vjp(F) {
-  static_assert(!sizeof(F), "weft: the rules are arguments too: custom_vjp(f, fwd, bwd)");
-}
+struct WithoutRules {
+  F f;
+  // clang-format off
+  template <class Rule> [[nodiscard]] CustomJvp<F, Rule> defjvp(Rule rule) const { return {f, std::move(rule)}; }
+  template <class Fwd, class Bwd> [[nodiscard]] CustomVjp<F, Fwd, Bwd> defvjp(Fwd fwd, Bwd bwd) const { return {f, std::move(fwd), std::move(bwd)}; }
+  template <class... A> auto operator()(const A&...) const { static_assert(!sizeof(F), "weft: a custom rule is missing: custom_jvp(f, rule), custom_vjp(f, fwd, bwd), or auto g = custom_vjp(f).defvjp(fwd, bwd)"); return Array(); }
+};
+}  // namespace detail
+/// `auto g = custom_jvp(f).defjvp(rule)`: the same as custom_jvp(f, rule).
+template <class F = UnaryFunction> detail::WithoutRules<F> custom_jvp(F f) { return {std::move(f)}; }
+/// `auto g = custom_vjp(f).defvjp(fwd, bwd)`: the same as custom_vjp(f, fwd, bwd).
+template <class F = UnaryFunction> detail::WithoutRules<F> custom_vjp(F f) { return {std::move(f)}; }
+// clang-format on
 
 /// Options of checkpoint (jax.checkpoint).
 struct CheckpointOptions {
@@ -218,6 +226,12 @@ detail::Checkpoint<F> remat(F f, CheckpointOptions options = {}) {
   return {std::move(f), std::move(options)};
 }
 
+/// The tree as it is (jax.lax.optimization_barrier). Nothing is needed to keep a recomputation from being merged with the first computation
+/// but checkpoint, which does so.
+template <class T>
+detail::traced_t<T> optimization_barrier(const T& tree) {
+  return detail::to_traced(tree);
+}
 /// The tree as a constant to differentiation (jax.lax.stop_gradient).
 template <class T>
 detail::traced_t<T> stop_gradient(const T& tree, SourceLoc loc = SourceLoc::here()) {

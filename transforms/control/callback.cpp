@@ -10,6 +10,7 @@
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ops/control/callback.h"
 #include "weft/core/trace/trace.h"
+#include "weft/transforms/numbers.h"
 
 namespace weft {
 namespace detail {
@@ -60,6 +61,17 @@ std::string pattern_of(const Skeleton& s) {
   return kind == '(' ? "(" + out + ")" : kind == '{' ? "{{" + out + "}}" : "[" + out + "]";
 }
 
+/// The operands of a callback. What it does with them is not seen here, so that a number beside arrays of 64 bits, or for a result of 64
+/// bits, is given with all its digits.
+std::vector<Array> operands_of(const CallbackCall& c, std::span<const Array> shapes) {
+  const auto wide = [](const Array& x) { return !x.aval().weak && x.dtype().real_part() == float64; };
+  if (std::none_of(c.leaves.begin(), c.leaves.end(), wide) && std::none_of(shapes.begin(), shapes.end(), wide)) return c.leaves;
+  std::vector<Aval> types;
+  for (const Array& x : c.leaves) types.push_back(x.aval());
+  widen_numbers(types);
+  return as_widened(c.leaves, types);
+}
+
 /// One argument of debug::print.
 struct PrintArg {
   const Skeleton& tree;
@@ -69,10 +81,10 @@ struct PrintArg {
 }  // namespace
 
 std::vector<Array> flat_pure_callback(const CallbackCall& c, std::span<const Array> shapes, const PureCallbackOptions& options) {
-  return bind_pure_callback({param_of(c), {}, types_of(shapes), options.vmap_method}, c.leaves, c.loc);
+  return bind_pure_callback({param_of(c), {}, types_of(shapes), options.vmap_method}, operands_of(c, shapes), c.loc);
 }
 std::vector<Array> flat_io_callback(const CallbackCall& c, std::span<const Array> shapes, const CallbackOptions& options) {
-  return bind_io_callback({param_of(c), {}, options.ordered, types_of(shapes)}, c.leaves, c.loc);
+  return bind_io_callback({param_of(c), {}, options.ordered, types_of(shapes)}, operands_of(c, shapes), c.loc);
 }
 void flat_debug_callback(const CallbackCall& c) { bind_debug_callback({param_of(c), {}}, c.leaves, c.loc); }
 

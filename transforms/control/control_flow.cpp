@@ -489,6 +489,10 @@ void check_combined(const std::vector<Array>& result, const std::vector<Array>& 
                                    to_string(result[i].aval()), to_string(operands[i].aval())),
                        effective_loc({}));
 }
+std::int64_t checked_batch(std::int64_t size, SourceLoc loc) {
+  if (size < 1) throw ShapeError(fmt::format("map: batch_size is {}; it must be at least 1", size), effective_loc(loc));
+  return size;
+}
 int associative_axis(const std::vector<Array>& leaves, int axis, SourceLoc loc) {
   if (leaves.empty()) throw PytreeError("associative_scan: there are no arrays to scan", loc);
   for (const Array& x : leaves) {

@@ -39,6 +39,8 @@ void with_flat_calls(Fs& functions, std::vector<FlatFunction*>& calls, const Go&
 // Strided slices of an array along an axis, and their inverse, for associative_scan.
 Array strided_part(const Array& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step);
 Array interleave(const Array& even, const Array& odd, int axis);
+/// Throws unless the number of elements of a batch is positive.
+std::int64_t checked_batch(std::int64_t size, SourceLoc loc);
 int associative_axis(const std::vector<Array>& leaves, int axis, SourceLoc loc);
 /// Throws unless what associative_scan's function returned has the types of its arguments.
 void check_combined(const std::vector<Array>& result, const std::vector<Array>& operands);
@@ -176,21 +178,17 @@ auto scan(F f, const Init& init, const Xs& xs, ScanOptions options = {}, SourceL
   }
 }
 
+// clang-format off
 /// The same without xs: `scan(f, init, {}, {.length = n})`.
-template <class F, class Init>
-auto scan(F f, const Init& init, std::initializer_list<None>, ScanOptions options, SourceLoc loc = SourceLoc::here()) {
-  return scan(std::move(f), init, none, std::move(options), loc);
-}
-
-template <class F, class Init>
-auto scan(F f, const Init& init, None xs, Int length, SourceLoc loc = SourceLoc::here()) {
-  return scan(std::move(f), init, xs, ScanOptions{.length = length}, loc);
-}
+template <class F, class Init> auto scan(F f, const Init& init, std::initializer_list<None>, ScanOptions options, SourceLoc loc = SourceLoc::here()) { return scan(std::move(f), init, none, std::move(options), loc); }
+template <class F, class Init> auto scan(F f, const Init& init, None xs, Int length, SourceLoc loc = SourceLoc::here()) { return scan(std::move(f), init, xs, ScanOptions{.length = length}, loc); }
+// clang-format on
 
 /// f of each slice of xs along the leading axis, in sequence, with the results stacked (jax.lax.map). vmap computes all at once.
 template <class F = UnaryFunction, class Xs>
 detail::out_t<F, Xs> map(F f, const Xs& xs, MapOptions options = {}, SourceLoc loc = SourceLoc::here()) {
-  if (options.batch_size) return detail::map_in_batches(std::move(f), detail::to_traced(xs), *options.batch_size, loc);
+  if (options.batch_size)
+    return detail::map_in_batches(std::move(f), detail::to_traced(xs), detail::checked_batch(*options.batch_size, loc), loc);
   return detail::map_sequentially(f, detail::to_traced(xs), loc);
 }
 
@@ -213,7 +211,7 @@ namespace detail {
 template <class F, class Xs>
 auto map_in_batches(F f, const Xs& xs, std::int64_t batch, SourceLoc loc) {
   const std::vector<Array> leaves = leaves_of(xs);
-  const std::int64_t n = leaves.empty() || leaves[0].ndim() == 0 ? 0 : leaves[0].shape()[0], whole = batch > 0 ? n / batch * batch : 0;
+  const std::int64_t n = leaves.empty() || leaves[0].ndim() == 0 ? 0 : leaves[0].shape()[0], whole = n / batch * batch;
   auto mapped = vmap(std::move(f));
   if (whole == 0) return mapped(xs);
   auto first = map_leaves(xs, [&](const Array& x) {

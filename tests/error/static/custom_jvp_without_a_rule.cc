@@ -1,4 +1,4 @@
-// refused: the rule is an argument too: custom_jvp(f, rule)
+// refused: a custom rule is missing: custom_jvp(f, rule), custom_vjp(f, fwd, bwd)
 #include <weft/weft.h>
 using namespace weft;
 Array program() {

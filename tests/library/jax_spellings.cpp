@@ -1,0 +1,194 @@
+// Spellings of programs that come from JAX: modules' names, methods with options, options of jax.lax, functions waiting for their rules.
+#include <doctest/doctest.h>
+#include <fmt/ranges.h>
+#include <weft/weft.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "tests/messages.h"
+
+using namespace weft;
+using test::has, test::message_of, test::refuses;
+
+namespace {
+
+bool same(const Array& a, const Array& b) { return a.dtype() == b.dtype() && a.shape() == b.shape() && array_equal(a, b).item<bool>(); }
+bool close(const Array& a, const Array& b) { return a.dtype() == b.dtype() && a.shape() == b.shape() && allclose(a, b).item<bool>(); }
+
+const double pi = 3;  // a program's own name beside `using namespace weft`
+
+struct Params {
+  Array w, b;
+};
+
+}  // namespace
+
+TEST_CASE("JAX's spellings: modules have constants, and their modules") {
+  CHECK((jnp::pi > pi && jnp::inf > 1e308 && std::isnan(jnp::nan) && jnp::e > 2.71));
+  CHECK((jax::numpy::pi == jnp::pi && jnp::euler_gamma == constants::euler_gamma));
+  CHECK(ones(3)(jnp::newaxis).shape() == Shape{1, 3});
+  CHECK(same(jax::numpy::linalg::norm(ones(4)), array(2.f)));
+  CHECK(same(jax::ops::segment_sum(ones(3), array({0, 0, 1}), 2), array({2.f, 1.f})));
+  CHECK(same(jax::scipy::special::erf(1.f), erf(1.f)));
+  CHECK(same(jax::lax::add(1.f, 2.f), array(3.f)));
+  CHECK(jax::tree_util::tree_leaves(Params{1.f, 2.f}).size() == 2);
+  CHECK(same(jnp::where(array({true, false}), jnp::pi, 0.f), array({3.14159265f, 0.f})));
+}
+
+TEST_CASE("JAX's spellings: methods take options and axes in a row") {
+  const Array x = reshape(sin(arange(24.f)), {2, 3, 4});
+  CHECK(same(x.sum({.axis = 0}), sum(x, 0)));
+  CHECK(same(x.mean({.axis = {0, 2}, .keepdims = true}), mean(x, {0, 2}, keepdims)));
+  CHECK(same(x.std({.axis = 1, .ddof = 1}), std_(x, 1, {.ddof = 1})));
+  CHECK(same(x.argmax({.axis = 1}), argmax(x, 1)));
+  CHECK(same(x.max({0, 1}), max(x, {0, 1})));
+  CHECK(same(x.cumsum({.axis = 1, .reverse = true}), cumsum(x, 1, {.reverse = true})));
+  CHECK(same(x.cumprod(1), cumprod(x, 1)));
+  CHECK(same(x.cumprod(), cumprod(x)));
+  CHECK(same(x.sort({.axis = 0, .descending = true}), sort(x, 0, {.descending = true})));
+  CHECK(same(x.argsort({.axis = 1}), argsort(x, 1)));
+  CHECK(same(x.transpose(1, 0, 2), transpose(x, {1, 0, 2})));
+  CHECK(same(x.transpose(0, -1, 1), transpose(x, {0, 2, 1})));
+  CHECK(same(x.take(array({0, 2}), 1), take(x, array({0, 2}), 1)));
+  CHECK(same(x.round(), round(x)));
+  CHECK(same(complex(x, x).conjugate(), conj(complex(x, x))));
+  CHECK((x.nbytes() == 96 && astype(x, float16).nbytes() == 48));
+  CHECK(refuses<AxisError>([&] { x.transpose(0, 0, 1); }, {"transpose", "f32[2,3,4]"}));
+}
+
+TEST_CASE("JAX's spellings: axis and mode by name") {
+  const Array x = reshape(sin(arange(24.f)), {2, 3, 4});
+  const TopK largest = lax::top_k(x, 2, {.axis = 1}), last = top_k(moveaxis(x, 1, -1), 2);
+  CHECK(same(largest.values, moveaxis(last.values, -1, 1)));
+  CHECK(same(largest.indices, moveaxis(last.indices, -1, 1)));
+  CHECK(same(grad([](Array v) { return sum(top_k(v, 1, {.axis = 0}).values); })(array({{1.f, 4.f}, {3.f, 2.f}})),
+             array({{0.f, 1.f}, {1.f, 0.f}})));
+  CHECK(refuses<AxisError>([&] { top_k(x, 2, {.axis = 3}); }, {"top_k", "axis 3"}));
+  CHECK(same(linspace(array({0.f, 1.f}), 2.f, 5, {.axis = -1}), transpose(linspace(array({0.f, 1.f}), 2.f, 5))));
+  CHECK(same(linspace(array({0.f, 1.f}), 2.f, 4, {.endpoint = false, .axis = 1}),
+             transpose(linspace(array({0.f, 1.f}), 2.f, 4, {.endpoint = false}))));
+  CHECK(same(take(x, array({0, 2}), {.axis = -1}), take(x, array({0, 2}), 2)));
+  CHECK(same(take(x, array({0, 9}), {.axis = 1, .mode = "clip"}), take(x, array({0, 2}), 1)));
+  CHECK(same(take(x, array({0, 99}), {.mode = "fill", .fill_value = 7}), take(x, array({0, 99}), {}, {.mode = "fill", .fill_value = 7})));
+  CHECK(same(take_along_axis(x, zeros({1, 3, 4}, int32), {.axis = 0}), x(slice(0, 1))));
+  const GatherDimensionNumbers rows{.offset_dims = {1}, .collapsed_slice_dims = {0}, .start_index_map = {0}};
+  const Array m = x(0), at = array({{1}, {5}});
+  CHECK(same(gather(m, at, rows, {1, 4}, {.mode = "clip"}), m(array({1, 2}))));
+  CHECK(same(gather(m, at, rows, {1, 4}, {.mode = "fill", .fill_value = -1})(1), full(4, -1.f)));
+  const ScatterDimensionNumbers into{.update_window_dims = {1}, .inserted_window_dims = {0}, .scatter_dims_to_operand_dims = {0}};
+  CHECK(same(scatter(m, at, ones({2, 4}), into, {.mode = "clip"}), m.at(array({1, 2})).set(1.f)));
+  CHECK(same(scatter_add(m, at, ones({2, 4}), into), m.at(1).add(1.f)));
+  CHECK(refuses<Error>([&] { scatter(m, at, ones({2, 4}), into, {.fill_value = 1}); }, {"scatter", "fill_value"}));
+  CHECK(refuses<Error>([&] { gather(m, at, rows, {1, 4}, {.mode = "nearest"}); }, {"gather", "unknown mode `nearest`"}));
+}
+
+TEST_CASE("JAX's spellings: factors that are left out") {
+  const Array a = array({{1.f, 2.f}, {3.f, 4.f}, {5.f, 7.f}});
+  const linalg::Svd s = linalg::svd(a, {.compute_uv = false});
+  CHECK((same(s.s, linalg::svdvals(a)) && s.u.is_empty_handle()));
+  CHECK(linalg::qr(a, {.mode = "complete"}).q.shape() == Shape{3, 3});
+  CHECK(same(linalg::qr(a, {.mode = "reduced"}).q, linalg::qr(a).q));
+  const linalg::Qr r = linalg::qr(a, {.mode = "r"});
+  CHECK((same(r.r, linalg::qr(a).r) && r.q.is_empty_handle()));
+  CHECK(refuses<Error>([&] { linalg::qr(a, {.mode = "full"}); }, {"qr", "reduced, complete, r"}));
+  CHECK(refuses<Error>([&] { linalg::qr(a, {.full_matrices = true, .mode = "r"}); }, {"qr", "full_matrices"}));
+}
+
+TEST_CASE("JAX's spellings: a function that gets its rules later") {
+  const auto f = custom_vjp([](Array x) {
+                   return sin(x);
+                 }).defvjp([](Array x) { return std::pair{sin(x), x}; }, [](Array x, Array g) { return std::tuple{7 * x * g}; });
+  CHECK(same(grad(f)(2.f), array(14.f)));
+  CHECK(same(f(2.f), sin(2.f)));
+  const auto h = custom_jvp([](Array x) { return sin(x); }).defjvp([](auto primals, auto tangents) {
+    return std::pair{sin(std::get<0>(primals)), 3 * std::get<0>(tangents)};
+  });
+  CHECK(same(jit(grad(h))(2.f), array(3.f)));
+}
+
+TEST_CASE("JAX's spellings: trees print, whether or not fmt's ranges are included") {
+  const Array x = array({1.f, 2.f});
+  CHECK(fmt::format("{}", std::pair{x, 1}) == tree::to_string(std::pair{x, 1}));
+  CHECK(fmt::format("{}", std::pair{x, Array(3.f)}) == "[[1. 2.], 3.0]");
+  CHECK(fmt::format("{}", std::tuple{x, Params{x, 3.f}}) == "[[1. 2.], {w: [1. 2.], b: 3.0}]");
+  CHECK(fmt::format("{}", std::vector<Params>{{x, 3.f}}) == "[{w: [1. 2.], b: 3.0}]");
+  CHECK(fmt::format("{}", std::map<std::string, Array>{{"a", x}}) == tree::to_string(std::map<std::string, Array>{{"a", x}}));
+  CHECK(fmt::format("{} {}", std::vector<int>{1, 2}, std::pair{1, 2}) == "[1, 2] (1, 2)");
+  std::ostringstream out;
+  out << std::pair{x, Array(3.f)};
+  CHECK(out.str() == "[[1. 2.], 3.0]");
+}
+
+TEST_CASE("JAX's spellings: numbers reach a callback with all their digits beside 64 bits") {
+  const auto got = [](auto how) {
+    double seen = 0;
+    const auto keep = [&seen](Array x, Array c) {
+      seen = c.item();
+      return x;
+    };
+    how(keep);
+    return seen;
+  };
+  const ShapeDtypeStruct wide{{}, float64}, narrow{};
+  const Array x = array(1., float64);
+  CHECK(got([&](auto keep) { pure_callback(keep, wide, x, 0.1); }) == 0.1);
+  CHECK(got([&](auto keep) { jit([&](Array v) { return pure_callback(keep, wide, v, 0.1); })(x); }) == 0.1);
+  CHECK(got([&](auto keep) { io_callback(keep, wide, x, 0.1); }) == 0.1);
+  CHECK(got([&](auto keep) { pure_callback(keep, narrow, array(1.f), 0.1); }) == static_cast<double>(0.1f));
+}
+
+TEST_CASE("JAX's spellings: keys are split in a loop") {
+  Array key = random::key(7), now;
+  const auto [next, drawn] = random::split(key);
+  for (int i = 0; i < 2; ++i) {
+    std::tie(key, now) = random::split(key);
+    if (i == 0) CHECK((same(random::key_data(key), random::key_data(next)) && same(random::key_data(now), random::key_data(drawn))));
+  }
+  CHECK(same(random::key_data(key), random::key_data(random::split(next)[0])));
+  CHECK(same(random::uniform(key, {3}, -1, 1), random::uniform(key, {3}, {.minval = -1, .maxval = 1})));
+  CHECK(same(random::uniform(key, {3}, 0.5, 2.f), random::uniform(key, {3}, float32, 0.5, 2.f)));
+}
+
+TEST_CASE("JAX's spellings: a map's axis is named in front") {
+  const auto f = [](Array w, Array x) { return w * lax::psum(x, "i"); };
+  CHECK(same(pmap(f, "i", {.in_axes = {none, 0}})(2.f, ones({1, 3})), full({1, 3}, 2.f)));
+}
+
+TEST_CASE("JAX's spellings: batches of map have elements") {
+  const auto f = [](Array x) { return 2 * x; };
+  CHECK(same(map(f, arange(5), {.batch_size = 2}), 2 * arange(5)));
+  CHECK(refuses<ShapeError>([&] { map(f, arange(5), {.batch_size = 0}); }, {"map: batch_size is 0", "jax_spellings.cpp"}));
+  CHECK(refuses<ShapeError>([&] { jit([&](Array x) { return map(f, x, {.batch_size = -1}); })(arange(5)); }, {"map: batch_size is -1"}));
+}
+
+TEST_CASE("JAX's spellings: can_cast is NumPy's") {
+  CHECK((!can_cast(int32, float32) && can_cast(int16, float32) && can_cast(int64, float64) && can_cast(uint8, int16)));
+  CHECK((!can_cast(uint8, int8) && can_cast(uint8, int8, "same_kind") && !can_cast(int32, uint32, "same_kind")));
+  CHECK((can_cast(bfloat16, float32) && !can_cast(float32, bfloat16) && can_cast(float32, bfloat16, "same_kind")));
+  CHECK((can_cast(bool_, int8) && !can_cast(float32, bool_, "same_kind") && can_cast(float64, int8, "unsafe")));
+  CHECK((can_cast(float32, complex64) && !can_cast(float64, complex64) && !can_cast(complex64, float64)));
+  CHECK((can_cast(int8, int8, "no") && !can_cast(int8, int16, "equiv")));
+  CHECK(refuses<Error>([] { can_cast(int8, int8, "safely"); }, {"can_cast", "same_kind"}));
+}
+
+TEST_CASE("JAX's spellings: functions of positions, and matrices by groups of rows") {
+  CHECK(same(fromfunction([](Array i, Array j) { return 10 * i + j; }, {2, 3}, int32), array({{0, 1, 2}, {10, 11, 12}})));
+  CHECK(same(fromfunction([](Array i) { return stack({i, i * i}); }, {3}), array({{0.f, 0.f}, {1.f, 1.f}, {2.f, 4.f}})));
+  CHECK(refuses<ShapeError>([] { fromfunction([](Array i) { return i; }, {2, 2}); }, {"fromfunction", "1 position", "2 dimensions"}));
+  const auto at = mask_indices(3, [](Array m, Int k) { return triu(m, k); }, 1);
+  CHECK((same(at[0], array({0, 0, 1})) && same(at[1], array({1, 2, 2}))));
+  CHECK(close(matmul(linalg::helmert(4, true), linalg::helmert(4, true).T()), eye(4)));
+  CHECK(linalg::helmert(4).shape() == Shape{3, 4});
+  const Array x = reshape(sin(arange(8.f)), {4, 2}), w = reshape(cos(arange(12.f)), {2, 2, 3});
+  const auto by_hand = [](Array a, Array b) {
+    return concatenate({matmul(a(slice(0, 1)), b(0)), matmul(a(slice(1, 3)), b(1)), zeros({1, 3})});
+  };
+  CHECK(close(lax::ragged_dot(x, w, array({1, 2})), by_hand(x, w)));
+  const auto loss = [](auto f) { return [f](Array a, Array b) { return sum(sin(f(a, b))); }; };
+  const auto ragged = [](Array a, Array b) { return ragged_dot(a, b, array({1, 2})); };
+  CHECK(close(grad<1>(loss(ragged))(x, w), grad<1>(loss(by_hand))(x, w)));
+  CHECK(close(jit(grad(loss(ragged)))(x, w), grad(loss(by_hand))(x, w)));
+  CHECK(same(lax::optimization_barrier(Params{x, w}).b, w));
+  CHECK(refuses<ShapeError>([&] { ragged_dot(x, w, array({1, 2, 1})); }, {"ragged_dot", "f32[2,2,3]", "i32[3]"}));
+}
