@@ -364,7 +364,9 @@ Array corrcoef(Arg x, CovOptions options) {
   const Array c = cov(x, options);
   if (c.ndim() == 0) return c / c;
   const Array deviation = sqrt(real(diagonal(c)));
-  return c / (expand_dims(deviation, 1) * expand_dims(deviation, 0));
+  // Rounding must not leave the range of correlations: acos would be NaN.
+  const Array r = c / expand_dims(deviation, 1) / expand_dims(deviation, 0);
+  return r.dtype().is_complex() ? complex(clip(real(r), -1, 1), clip(imag(r), -1, 1)) : clip(r, -1, 1);
 }
 
 Array isclose(Arg a, Arg b, IscloseOptions options) {
