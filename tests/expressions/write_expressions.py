@@ -568,6 +568,19 @@ for c, p, s, *f in [
 ]:
     add(c, p, s, *f)
 
+section("axes and modes by name, matrices by groups of rows")
+for c, p, s, *f in [
+    ("linspace(x, y, 5, {.axis = -1})", "jnp.linspace(x, y, 5, axis=-1)", "f32v f64v M"), ("linspace(x, y, 4, {.endpoint = false, .axis = 1})", "jnp.linspace(x, y, 4, endpoint=False, axis=1)", "f64v f64m"),
+    *((f"top_k(x, 2, {{.axis = {a}}}).{n}", f"lax.top_k(x, 2, axis={a})[{k}]", "M i32m T") for a in (0, -2) for k, n in enumerate(("values", "indices"))),
+    ("take(x, array({0, 2}), {.axis = 1})", "jnp.take(x, jnp.array([0, 2]), axis=1)", "M i32m"), ("take(x, array({1, 9}), {.axis = 0, .mode = \"clip\"})", "jnp.take(x, jnp.array([1, 9]), axis=0, mode='clip')", "M i32m"), ("take_along_axis(x, argsort(x, 0), {.axis = 0})", "jnp.take_along_axis(x, jnp.argsort(x, 0), axis=0)", "M"),
+    ("x.sum({.axis = 0})", "x.sum(axis=0)", "M i32m bm"), ("x.std({.axis = 1, .ddof = 1})", "x.std(axis=1, ddof=1)", "M"), ("x.cumsum({.axis = 1})", "x.cumsum(axis=1)", "M i32m bm"), ("x.cumprod()", "x.cumprod()", "M i32m"), ("x.transpose(1, 0)", "x.transpose(1, 0)", "M i32m"), ("x.transpose(2, 0, -2)", "x.transpose(2, 0, -2)", "T"),
+    ("linalg::svd(x, {.compute_uv = false}).s", "jnp.linalg.svd(x, compute_uv=False)", "M S H"), ("abs(linalg::qr(x, {.mode = \"r\"}).r)", "jnp.abs(jnp.linalg.qr(x, mode='r'))", "S"),
+    ("ragged_dot(x, stack({z, 2 * z, cos(z)}), array({1, 0, 1}))", "lax.ragged_dot(x, jnp.stack([z, 2 * z, jnp.cos(z)]), jnp.array([1, 0, 1]))", "M"), ("linalg::helmert(4) + x(0, 0)", "jnp.array([[2 ** -0.5, -(2 ** -0.5), 0, 0], [6 ** -0.5, 6 ** -0.5, -2 * 6 ** -0.5, 0], [12 ** -0.5, 12 ** -0.5, 12 ** -0.5, -3 * 12 ** -0.5]], jnp.float32) + x[0, 0]", "f32m"),
+    ("fromfunction([](Array i, Array j) { return sin(i) - j; }, {2, 3}) * y(0, 0)", "jnp.fromfunction(lambda i, j: jnp.sin(i) - j, (2, 3), dtype=jnp.float32) * y[0, 0]", "f32m"), ("x(mask_indices(3, [](Array m, Int k) { return triu(m, k); }, 1)[0], 1)", "x[jnp.mask_indices(3, jnp.triu, 1)[0], 1]", "M"),
+    ("corrcoef(x(0), 3 - x(0))", "jnp.corrcoef(x[0], 3 - x[0])", "M", "nograd"),
+]:
+    add(c, p, s, *f)
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")
