@@ -263,11 +263,14 @@ Array trapezoid(Arg y, Arg x, AxisNumber axis) {
 
 Array interp(Arg x, Arg xp, Arg fp, InterpOptions options) {
   LocScope scope(x.where());
-  const Array &places = xp.array(), &values = fp.array();
-  if (places.ndim() != 1 || places.shape() != values.shape() || places.size() == 0)
+  const Array& places = xp.array();
+  if (places.ndim() != 1 || places.shape() != fp.array().shape() || places.size() == 0)
     refuse(xp, "interp", fmt::format("and {} are not points; both are vectors, of one size, not empty", to_string(fp.aval())));
   const std::int64_t n = size_of(places, 0);
   const Array at = floating(x.array());
+  // Whole numbers become floats before they meet x, whose 16 bits might not hold them.
+  const DType type = fp.array().dtype();
+  const Array values = type.is_inexact() ? fp.array() : convert(fp, promote_types(detail::inexact_dtype(type), at.dtype()));
   if (options.period) {
     // One more point at each end: what comes before the first point is the last one of the period before.
     const Array period = abs(*options.period), inside = floating(places) % period, order = argsort(inside);

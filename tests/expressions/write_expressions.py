@@ -599,6 +599,32 @@ for c, p, s, *f in [
 ]:
     add(c, p, s, *f)
 
+section("operands of different dtypes")
+for a, b in (("int8", "uint8"), ("int8", "float16"), ("uint8", "bfloat16"), ("bool_", "int8"), ("int32", "float16"), ("float16", "bfloat16"), ("bool_", "float32"), ("bfloat16", "float32")):
+    for f in "add multiply divide power maximum floor_divide remainder arctan2 hypot logaddexp copysign less".split():
+        if not ("bool_" in (a, b) and f in ("remainder", "floor_divide")):
+            add(f"{f}(convert(4 * y, {a}), convert(3 * z + 1, {b}))", f"jnp.{f}((4 * y).astype(jnp.{a}), (3 * z + 1).astype(jnp.{b}))", "f32v", "nograd")
+    add(f"dot(convert(4 * y, {a}), convert(3 * z + 1, {b}))", f"jnp.dot((4 * y).astype(jnp.{a}), (3 * z + 1).astype(jnp.{b}))", "f32v", "nograd")
+    add(f"where(x > 0, convert(4 * y, {a}), convert(3 * z + 1, {b}))", f"jnp.where(x > 0, (4 * y).astype(jnp.{a}), (3 * z + 1).astype(jnp.{b}))", "f32v", "nograd")
+    add(f"concatenate({{convert(4 * y, {a}), convert(3 * z + 1, {b})}})", f"jnp.concatenate([(4 * y).astype(jnp.{a}), (3 * z + 1).astype(jnp.{b})])", "f32v", "nograd")
+    add(f"convert(4 * y, {a}) * 1.5 + convert(3 * z + 1, {b}) * 2", f"(4 * y).astype(jnp.{a}) * 1.5 + (3 * z + 1).astype(jnp.{b}) * 2", "f32v", "nograd")
+for a in ("int8", "uint8", "int32", "bool_", "float16", "bfloat16", "float32"):
+    for f in "sum prod mean var std max argmax cumsum median ptp any sort cumprod".split():
+        add(f"{'std_' if f == 'std' else f}(convert(4 * y, {a}))", f"jnp.{f}((4 * y).astype(jnp.{a}))", "f32v", "nograd")
+    for f in "exp sqrt sin abs sign floor square reciprocal log1p isnan".split():
+        if not (a == "bool_" and f in ("sign",)):
+            add(f"{f}(convert(4 * y, {a}))", f"jnp.{f}((4 * y).astype(jnp.{a}))", "f32v", "nograd")
+    add(f"linspace(convert(y(0), {a}), 2, 4)", f"jnp.linspace(y[0].astype(jnp.{a}), 2, 4)", "f32v", "nograd")
+    add(f"clip(convert(4 * y, {a}), 1, 3)", f"jnp.clip((4 * y).astype(jnp.{a}), 1, 3)", "f32v", "nograd")
+    add(f"average(convert(4 * y, {a}), none, {{.weights = z}})", f"jnp.average((4 * y).astype(jnp.{a}), weights=z)", "f32v", "nograd")
+    add(f"interp(convert(4 * y, {a}), arange(5), arange(5) * 2)", f"jnp.interp((4 * y).astype(jnp.{a}), jnp.arange(5), jnp.arange(5) * 2)", "f32v", "nograd")
+    add(f"linalg::norm(convert(4 * y, {a}))", f"jnp.linalg.norm((4 * y).astype(jnp.{a}))", "f32v", "nograd")
+    if a != "uint8":
+        add(f"nn::softmax(convert(y, {a}))", f"jax.nn.softmax(y.astype(jnp.{a}))", "f32v", "nograd")
+    add(f"power(convert(4 * y, {a}), 2)", f"jnp.power((4 * y).astype(jnp.{a}), 2)", "f32v", "nograd")
+    add(f"convert(4 * y, {a}).at(1).add(convert(z(0) * 9, {a}))", f"(4 * y).astype(jnp.{a}).at[1].add((z[0] * 9).astype(jnp.{a}))", "f32v", "nograd")
+    add(f"segment_sum(convert(4 * y, {a}), array({{0, 0, 1, 1, 2, 2, 2}}), 3)", f"jax.ops.segment_sum((4 * y).astype(jnp.{a}), jnp.array([0, 0, 1, 1, 2, 2, 2]), 3)", "f32v", "nograd")
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")
