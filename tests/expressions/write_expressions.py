@@ -625,6 +625,36 @@ for a in ("int8", "uint8", "int32", "bool_", "float16", "bfloat16", "float32"):
     add(f"convert(4 * y, {a}).at(1).add(convert(z(0) * 9, {a}))", f"(4 * y).astype(jnp.{a}).at[1].add((z[0] * 9).astype(jnp.{a}))", "f32v", "nograd")
     add(f"segment_sum(convert(4 * y, {a}), array({{0, 0, 1, 1, 2, 2, 2}}), 3)", f"jax.ops.segment_sum((4 * y).astype(jnp.{a}), jnp.array([0, 0, 1, 1, 2, 2, 2]), 3)", "f32v", "nograd")
 
+section("indices, read and updated")
+entries = [("1", "1", 1), ("-1", "-1", 1), ("slice()", ":", 1), ("slice(1, none)", "1:", 1), ("slice(none, none, -1)", "::-1", 1), ("slice(-1, none, -2)", "-1::-2", 1), ("slice(0, 9, 2)", "0:9:2", 1), ("slice(none, -1)", ":-1", 1),
+           ("newaxis", "None", 0), ("ellipsis", "...", 0), ("array({1, 0, 1})", "jnp.array([1, 0, 1])", 1), ("array({{0}, {-1}})", "jnp.array([[0], [-1]])", 1), ("argmax(x(0, 0)) % 2", "jnp.argmax(x[0, 0]) % 2", 1)]
+state, chosen = 7, {}
+while len(chosen) < 110:  # a generator of its own: the same expressions with every version of Python
+    picked = []
+    for _ in range(2 + len(chosen) % 3):
+        state = (state * 1103515245 + 12345) % 2 ** 31
+        picked.append(entries[(state >> 12) % len(entries)])
+    texts = ", ".join(e[0] for e in picked), ", ".join(e[1] for e in picked)
+    if sum(e[2] for e in picked) <= 3 and texts[1].count("...") <= 1:
+        chosen.setdefault(texts, len(chosen))
+updates = [("add", "2"), ("set", "2.5"), ("multiply", "x(0, 0, 0)"), ("max", "0.5"), ("min", "0"), ("subtract", "y(0, 0, 0)"), ("divide", "2"), ("power", "2")]
+for (c, p), k in chosen.items():
+    add(f"x({c})", f"x[{p}]", "T")
+    if k % 2 == 0:
+        f, v = updates[k // 2 % len(updates)]
+        add(f"x.at({c}).{f}({v})", f"x.at[{p}].{f}({v.replace('(', '[').replace(')', ']')})", "T", *(["nograd"] if f in ("max", "min", "power") else []))
+for mode in ("fill", "drop", "clip", "promise_in_bounds"):
+    at = "array({0, 2, 1})" if mode == "promise_in_bounds" else "array({0, 7, -9})"
+    py = at.replace("array({", "jnp.array([").replace("})", "])")
+    for f in ("add", "set", "multiply", "min", "max"):
+        add(f'x.at({at}).{f}(3, {{.mode = "{mode}"}})', f"x.at[{py}].{f}(3, mode='{mode}')", "M i32m", "nograd")
+    add(f'x.at({at}).get({{.mode = "{mode}"}})', f"x.at[{py}].get(mode='{mode}')", "M i32m", "nograd")
+for c, p, s, *f in [
+    ("x(x > 0.5)", "x[x > 0.5]", "M T i32m", "nojit nograd"), ("x(y(slice(), 0) > 1)", "x[y[:, 0] > 1]", "M", "nojit nograd"), ("x(slice(), x(0) > 0)", "x[:, x[0] > 0]", "M", "nojit nograd"), ("x.at(x > 0.5).set(0)", "x.at[x > 0.5].set(0)", "M T i32m"), ("x.at(x > 0.5).add(y(0, 0))", "x.at[x > 0.5].add(y[0, 0])", "M"), ("x.at(x < 0).multiply(-1)", "x.at[x < 0].multiply(-1)", "M i32m"),
+    ("x.at(1, slice(0, 2)).set(y(0, slice(0, 2)))", "x.at[1, :2].set(y[0, :2])", "M i32m"), ("x.at(slice(), array({0, 0, 3})).add(y(slice(), slice(0, 3)))", "x.at[:, jnp.array([0, 0, 3])].add(y[:, :3])", "M i32m"), ("x.at(array({0, 1}), array({{1}, {2}})).add(1)", "x.at[jnp.array([0, 1]), jnp.array([[1], [2]])].add(1)", "M i32m"), ("x[ix_(array({2, 0}), array({3, 1, 1}))]", "x[jnp.ix_(jnp.array([2, 0]), jnp.array([3, 1, 1]))]", "M i32m"),
+]:
+    add(c, p, s, *f)
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")

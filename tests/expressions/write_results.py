@@ -21,6 +21,7 @@ warnings.filterwarnings("ignore")
 dtypes = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "c64": np.complex64, "c128": np.complex128,
           "i8": np.int8, "u8": np.uint8, "i32": np.int32, "u32": np.uint32, "b": np.bool_}
 inf, nan = np.inf, np.nan
+concrete_only = (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError)
 edges = [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, inf, -inf, nan, 1e-3, 300, -300, 6]
 random = np.random.RandomState(1)
 
@@ -107,7 +108,7 @@ def main():
         args = {n: [jnp.asarray(a) for a in sets[n]] for n in names}
         try:
             return jax.jit(program)(args)
-        except jax.errors.ConcretizationTypeError:
+        except concrete_only:
             return program(args)
 
     for number, cpp, python, used, flags in table[first:]:
@@ -124,7 +125,7 @@ def main():
                     xs = [jnp.asarray(a) for a in sets[n]]
                     try:
                         r = jax.eval_shape(f, *xs)
-                    except jax.errors.ConcretizationTypeError:
+                    except concrete_only:
                         r = f(*xs)
                     except Exception as e:
                         failed.setdefault(type(e).__name__, []).append((cpp, n, str(e)[:80]))
