@@ -4,6 +4,7 @@
 
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/prune.h"
@@ -32,10 +33,8 @@ std::optional<Jaxpr> pruned(const Jaxpr& j, const std::vector<std::size_t>& inpu
     if (!kept[i]) continue;
     if (PruneTransform::Function* const rule = find_rule<PruneTransform>(*e.op)) {
       std::vector<bool> results;
-      std::vector<Aval> in, out;
-      for (Atom a : e.inputs) in.push_back(d.aval(a));
-      for (Var v : e.outputs) results.push_back(live[v]), out.push_back(d.avals[v]);
-      parts[i] = rule({e, in, out, results});
+      for (Var v : e.outputs) results.push_back(live[v]);
+      parts[i] = rule({e, operand_avals(d, e), result_avals(d, e), results});
     }
     if (!parts[i]) {
       for (Atom a : e.inputs) mark(a);

@@ -8,6 +8,7 @@
 #include "weft/core/base/config.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/contraction/terms.h"
@@ -24,9 +25,7 @@ constexpr double kEquation = 300, kElement = 8, kTerm = 1.5;
 constexpr double kWorthCompiling = 100e3;
 
 double cost_of(const JaxprData& d, const Eqn& e) {
-  std::vector<Aval> in, out;
-  for (const Atom a : e.inputs) in.push_back(d.aval(a));
-  for (const Var v : e.outputs) out.push_back(d.avals[v]);
+  const std::vector<Aval> in = operand_avals(d, e), out = result_avals(d, e);
   switch (e.op->kind) {
     case Kind::call: return kEquation + eager_cost(executed_body(*e.op, *e.params, in));
     // These run as compiled programs, one for each device.

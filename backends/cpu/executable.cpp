@@ -14,6 +14,7 @@
 #include "weft/backends/cpu/object/export.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/process_end.h"
@@ -95,11 +96,10 @@ void CpuExecutable::add_opaque(const KernelProgram& p) {
     const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
     auto o = std::make_unique<Opaque>();
     o->op = e.op, o->params = e.params, o->num_inputs = e.inputs.size();
-    std::vector<Aval> avals;
-    for (Atom a : e.inputs) avals.push_back(p.jaxpr.data().aval(a));
-    for (Var v : e.outputs) avals.push_back(p.jaxpr.data().avals[v]);
-    for (const Aval& a : avals) o->tensors.push_back({a, nullptr});
-    o->native = make_native_step(*e.op, *e.params, std::span(avals).first(o->num_inputs), std::span(avals).subspan(o->num_inputs));
+    const std::vector<Aval> in = operand_avals(p.jaxpr.data(), e), out = result_avals(p.jaxpr.data(), e);
+    for (const std::vector<Aval>* avals : {&in, &out})
+      for (const Aval& a : *avals) o->tensors.push_back({a, nullptr});
+    o->native = make_native_step(*e.op, *e.params, in, out);
     opaque_[{&p, static_cast<int>(i)}] = std::move(o);
   }
   for (const ControlStep& c : p.controls)

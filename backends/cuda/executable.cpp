@@ -19,6 +19,7 @@
 #include "weft/core/base/float_environment.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/runtime/host/accelerator.h"
 #include "weft/runtime/host/blocks.h"
@@ -39,12 +40,6 @@ bool has_conditions(const KernelProgram& p) {
   });
 }
 
-std::vector<Aval> operand_types(const KernelProgram& p, const Eqn& e) {
-  std::vector<Aval> in;
-  for (Atom a : e.inputs) in.push_back(p.jaxpr.data().aval(a));
-  return in;
-}
-
 /// The number of launches and copies of the program, counting value-dependent loops once; -1: it needs the host.
 int launches_of(const KernelProgram& p, const GpuCode& code) {
   check_nesting("programs inside programs", nesting_depth(p.jaxpr));
@@ -55,7 +50,7 @@ int launches_of(const KernelProgram& p, const GpuCode& code) {
       case Step::Kind::matmul: ++n; break;
       case Step::Kind::opaque: {
         const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
-        const int launches = device_launches(e, operand_types(p, e));
+        const int launches = device_launches(e, operand_avals(p.jaxpr.data(), e));
         if (launches < 0) return -1;
         n += launches;
         break;
@@ -266,10 +261,9 @@ void GpuExecutable::add_steps(OnDevice& d, const KernelProgram& p) {
   check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   for (const Step& s : p.steps) {
     if (s.kind != Step::Kind::opaque) continue;
-    const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
-    std::vector<Aval> out;
-    for (Var v : e.outputs) out.push_back(p.jaxpr.data().avals[v]);
-    if (auto step = make_device_step(*d.device, d.code->others, e, operand_types(p, e), out, name_))
+    const JaxprData& data = p.jaxpr.data();
+    const Eqn& e = data.eqns[static_cast<std::size_t>(s.number)];
+    if (auto step = make_device_step(*d.device, d.code->others, e, operand_avals(data, e), result_avals(data, e), name_))
       d.steps[{&p, s.number}] = std::move(step);
   }
   for (const ControlStep& c : p.controls)

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "weft/core/base/nesting.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/named.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ir/sub_programs.h"
@@ -76,9 +77,8 @@ class Checker {
   void check_eqn(const Jaxpr& j, std::size_t index) {
     const JaxprData& d = j.data();
     const Eqn& e = d.eqns[index];
-    std::vector<Aval> in, declared, out;
-    for (const Atom a : e.inputs) in.push_back(d.aval(a));
-    for (const Var v : e.outputs) declared.push_back(d.avals[v]);
+    const std::vector<Aval> in = operand_avals(d, e), declared = result_avals(d, e);
+    std::vector<Aval> out;
     try {
       out = infer(*e.op, *e.params, in, {});
     } catch (const Error& error) {

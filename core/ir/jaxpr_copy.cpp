@@ -1,6 +1,7 @@
 #include "weft/core/ir/jaxpr_copy.h"
 
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/eqn_avals.h"
 
 namespace weft::detail {
 
@@ -22,10 +23,7 @@ void JaxprCopy::add(const Eqn& e, ParamsRef params) {
 }
 
 void JaxprCopy::add(const Eqn& e, ParamsRef params, std::vector<Atom> inputs) {
-  std::vector<Aval> avals;
-  avals.reserve(e.outputs.size());
-  for (Var v : e.outputs) avals.push_back(from_.avals[v]);
-  const std::vector<Atom> out = builder_.add_eqn(*e.op, std::move(params), std::move(inputs), avals, e.loc);
+  const std::vector<Atom> out = builder_.add_eqn(*e.op, std::move(params), std::move(inputs), result_avals(from_, e), e.loc);
   for (std::size_t k = 0; k < out.size(); ++k)
     if (!atoms_[e.outputs[k]]) atoms_[e.outputs[k]] = out[k];
 }
@@ -55,10 +53,8 @@ std::vector<Atom> JaxprCopy::add_program(const Jaxpr& j, std::span<const Atom> i
   const auto read = [&](Atom a) { return a.is_literal() ? builder_.add_literal(d.literals[a.literal()]) : env[a.var()]; };
   for (const Eqn& e : d.eqns) {
     std::vector<Atom> in;
-    std::vector<Aval> avals;
     for (Atom a : e.inputs) in.push_back(read(a));
-    for (Var v : e.outputs) avals.push_back(d.avals[v]);
-    const std::vector<Atom> out = builder_.add_eqn(*e.op, e.params, std::move(in), avals, e.loc);
+    const std::vector<Atom> out = builder_.add_eqn(*e.op, e.params, std::move(in), result_avals(d, e), e.loc);
     env.insert(env.end(), out.begin(), out.end());
   }
   std::vector<Atom> results;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/prune.h"
 #include "weft/core/ir/walk.h"
@@ -22,10 +23,8 @@ void mark_reads(const JaxprData& d, const Eqn& e, bool prune, std::vector<bool>&
   std::optional<PrunedEqn> pruned;
   if (rule && nesting_depth(e) <= kMaxPrunedDepth) {
     std::vector<bool> live;
-    std::vector<Aval> in, out;
-    for (Atom a : e.inputs) in.push_back(d.aval(a));
-    for (Var v : e.outputs) live.push_back(vars[v]), out.push_back(d.avals[v]);
-    pruned = rule({e, in, out, live});
+    for (Var v : e.outputs) live.push_back(vars[v]);
+    pruned = rule({e, operand_avals(d, e), result_avals(d, e), live});
   }
   if (!pruned) {
     for (Atom a : e.inputs) mark(a);

@@ -12,6 +12,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/base/thread_object.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/trace/trace.h"
@@ -162,9 +163,7 @@ std::vector<Positions> used_keys(const Jaxpr& j) {
       Uses uses(mark_call, e);
       rule(*e.params, uses);
     } else if (e.op->kind == Kind::call || e.op->kind == Kind::spmd) {
-      std::vector<Aval> avals;
-      for (Atom a : e.inputs) avals.push_back(d.aval(a));
-      mark_call(executed_body(*e.op, *e.params, avals), in);
+      mark_call(executed_body(*e.op, *e.params, operand_avals(d, e)), in);
     } else if (e.op->kind == Kind::random) {
       for (Atom a : in) mark(a, all_of(d.aval(a)));
     } else if (e.outputs.size() == 1 && any(used[e.outputs[0]])) {

@@ -9,6 +9,7 @@
 #include "weft/core/array/array_lists.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/thread_object.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ir/sub_programs.h"
 #include "weft/core/ops/collective/collective.h"
@@ -111,10 +112,8 @@ std::optional<VaryingList> varying_of_program(const Jaxpr& j, const VaryingList&
   std::copy(in.begin(), in.end(), of.begin() + d.num_consts);
   for (const Eqn& e : d.eqns) {
     VaryingList operands;
-    std::vector<Aval> avals, out_avals;
-    for (Atom a : e.inputs) operands.push_back(a.is_literal() ? 0 : of[a.var()]), avals.push_back(d.aval(a));
-    for (Var v : e.outputs) out_avals.push_back(d.avals[v]);
-    const std::optional<EqnVarying> r = rule(*e.op, *e.params, operands, avals, out_avals, e.loc, true);
+    for (Atom a : e.inputs) operands.push_back(a.is_literal() ? 0 : of[a.var()]);
+    const std::optional<EqnVarying> r = rule(*e.op, *e.params, operands, operand_avals(d, e), result_avals(d, e), e.loc, true);
     if (!r) return {};
     for (std::size_t i = 0; i < operands.size(); ++i)
       if (!e.inputs[i].is_literal() && operands[i] != r->need[i]) return {};

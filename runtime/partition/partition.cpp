@@ -8,6 +8,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/sealed_program.h"
@@ -50,9 +51,7 @@ class Partitioner {
     const auto replicate = [&](const Array& x) { return p_.replicated(x); };
     return walk_as<ShardedValue>(j, inputs, replicate, [&](const Eqn& e, std::span<const ShardedValue> in) {
       LocScope scope(e.loc);
-      std::vector<Aval> out;
-      for (Var v : e.outputs) out.push_back(j.data().avals[v]);
-      return eqn(e, {in.begin(), in.end()}, out);
+      return eqn(e, {in.begin(), in.end()}, result_avals(j.data(), e));
     });
   }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ir/sub_programs.h"
 #include "weft/core/ops/contraction/terms.h"
@@ -18,9 +19,7 @@ constexpr double kMuch = 4 * kWorthACut;   // enough work to hide a short messag
 
 /// The estimated bytes and operations of an equation on one device, from its types.
 double cost_of(const JaxprData& d, const Eqn& e) {
-  std::vector<Aval> in, out;
-  for (Atom a : e.inputs) in.push_back(d.aval(a));
-  for (Var v : e.outputs) out.push_back(d.avals[v]);
+  const std::vector<Aval> in = operand_avals(d, e), out = result_avals(d, e);
   double bytes = 0, inner = 0;
   for (const std::vector<Aval>* list : {&in, &out})
     for (const Aval& a : *list) bytes += static_cast<double>(a.bytes());

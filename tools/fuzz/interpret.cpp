@@ -13,6 +13,7 @@
 #include "weft/core/array/host.h"
 #include "weft/core/array/storage.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/rules.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/call.h"
@@ -326,10 +327,8 @@ struct Disturb final : Hook {
 std::vector<Array> interpret_with(Hook& hook, const Jaxpr& program, std::span<const Array> inputs) {
   return walk(program, inputs, [&](const Eqn& e, std::span<const Array> operands) {
     std::vector<Array> in(operands.begin(), operands.end());
-    std::vector<Aval> out_avals;
-    for (Var v : e.outputs) out_avals.push_back(program.data().avals[v]);
     hook.before(e, in);
-    std::vector<Array> results = run_eqn(hook, e, in, out_avals);
+    std::vector<Array> results = run_eqn(hook, e, in, result_avals(program.data(), e));
     hook.after(e, results);
     return results;
   });

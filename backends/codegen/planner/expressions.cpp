@@ -5,6 +5,7 @@
 
 #include "weft/core/array/half.h"
 #include "weft/core/array/shape.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ops/movement/dynamic_slice.h"
 #include "weft/core/ops/movement/gather.h"
 #include "weft/core/ops/movement/movement.h"
@@ -182,12 +183,6 @@ KernelValue Expressions::literal(const Literal& l) {
   }
 }
 
-std::vector<Aval> Expressions::operand_avals(const Eqn& e) const {
-  std::vector<Aval> avals;
-  for (Atom a : e.inputs) avals.push_back(j_.aval(a));
-  return avals;
-}
-
 KernelValue Expressions::elementwise(const Eqn& e, std::span<const NodeId> coords) {
   std::vector<KernelValue> operands;
   for (Atom a : e.inputs) operands.push_back(at(a, j_.aval(a).ndim() == 0 ? std::span<const NodeId>() : coords));
@@ -229,7 +224,7 @@ bool only_units_differ(const Shape& a, const Shape& b) {
 KernelValue Expressions::movement(const Eqn& e, std::span<const NodeId> coords, int which) {
   const Aval& operand = j_.aval(e.inputs[0]);
   const Aval& result = j_.avals[e.outputs[static_cast<std::size_t>(which)]];
-  const Movement m = e.op->movement(*e.params, operand_avals(e), result, which);
+  const Movement m = e.op->movement(*e.params, operand_avals(j_, e), result, which);
   Coords source(static_cast<std::size_t>(operand.ndim()), dag_.index(0));
   if (m.reshape && m.order.empty() && only_units_differ(operand.shape, result.shape)) {
     int d = 0;
@@ -277,7 +272,7 @@ KernelValue Expressions::movement(const Eqn& e, std::span<const NodeId> coords, 
 }
 
 KernelValue Expressions::concatenate(const Eqn& e, std::span<const NodeId> coords) {
-  const std::vector<Aval> avals = operand_avals(e);
+  const std::vector<Aval> avals = operand_avals(j_, e);
   const Aval& result = j_.avals[e.outputs[0]];
   KernelValue value;
   for (std::size_t k = e.inputs.size(); k-- > 0;) {

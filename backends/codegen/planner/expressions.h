@@ -82,7 +82,6 @@ class Expressions {
   Place locate(const IndexedGeometry& g, const Shape& operand, Atom indices, std::span<const NodeId> coords, bool check);
   NodeId clamped_start(KernelValue start, std::int64_t limit);
   NodeId linear(const Shape& shape, std::span<const NodeId> coords);
-  std::vector<Aval> operand_avals(const Eqn& e) const;
 
   struct Key {
     Var var;

@@ -11,6 +11,7 @@
 #include "weft/core/base/hash.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/hoist.h"
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/primitive.h"
@@ -177,9 +178,7 @@ class Simplifier {
       std::vector<Atom> in;
       in.reserve(e.inputs.size());
       for (Atom a : e.inputs) in.push_back(resolve(a));
-      std::vector<Aval> out_avals;
-      for (Var v : e.outputs) out_avals.push_back(j.avals[v]);
-      const std::vector<Atom> results = add(e, std::move(in), out_avals, e.loc ? joined_name_scope(e.loc, loc) : loc);
+      const std::vector<Atom> results = add(e, std::move(in), result_avals(j, e), e.loc ? joined_name_scope(e.loc, loc) : loc);
       for (std::size_t k = 0; k < results.size(); ++k) env[e.outputs[k]] = results[k];
     }
     std::vector<Atom> out;

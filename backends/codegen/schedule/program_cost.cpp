@@ -1,6 +1,7 @@
 #include "weft/backends/codegen/schedule/program_cost.h"
 
 #include "weft/core/base/nesting.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/rules.h"
 #include "weft/core/ir/sealed_program.h"
 
@@ -41,11 +42,8 @@ CostAnalysis step_cost(const Step& s, const KernelProgram& p, const KernelProgra
   if (s.kind == Step::Kind::matmul) cost.flops += root.matmuls[static_cast<std::size_t>(s.number)].flops();
   if (s.kind == Step::Kind::opaque) {
     const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
-    if (FlopsTransform::Function* const flops = find_rule<FlopsTransform>(*e.op)) {
-      std::vector<Aval> in;
-      for (Atom a : e.inputs) in.push_back(p.jaxpr.data().aval(a));
-      cost.flops += flops(*e.params, in, p.jaxpr.data().aval(Atom::var(e.outputs[0])));
-    }
+    if (FlopsTransform::Function* const flops = find_rule<FlopsTransform>(*e.op))
+      cost.flops += flops(*e.params, operand_avals(p.jaxpr.data(), e), p.jaxpr.data().avals[e.outputs[0]]);
   }
   return cost;
 }

@@ -13,6 +13,7 @@
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/backends/cpu/object/routine.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/runtime/host/buffer.h"
@@ -162,10 +163,8 @@ class ProgramWriter {
   std::pair<llvm::FunctionCallee, llvm::Constant*> routine_of(const KernelProgram& p, const Step& s) {
     const JaxprData& data = p.jaxpr.data();
     const Eqn& e = data.eqns[static_cast<std::size_t>(s.number)];
-    std::vector<Aval> in, out;
-    for (const Atom a : e.inputs) in.push_back(data.aval(a));
-    for (const Var v : e.outputs) out.push_back(data.avals[v]);
-    const std::optional<ObjectRoutine> routine = object_routine(*e.op, *e.params, in, out);
+    const std::vector<Aval> in = operand_avals(data, e);
+    const std::optional<ObjectRoutine> routine = object_routine(*e.op, *e.params, in, result_avals(data, e));
     if (!routine) {
       std::string types;
       for (const Aval& a : in) types += (types.empty() ? "" : ", ") + to_string(a);
