@@ -208,7 +208,7 @@ void append_number(Cursor& c, std::string_view number, DType dtype, std::string&
     T value{};
     if constexpr (std::is_same_v<T, bool>) {
       const Integer i = read_integer(c, number);
-      if (i.magnitude > 1) c.fail(fmt::format("{} is no bool", number));
+      if (i.magnitude > 1) c.fail(fmt::format("{} is not a bool; write true or false", number));
       value = i.magnitude == 1;
     } else if constexpr (std::is_integral_v<T>) {
       const Integer i = read_integer(c, number);

@@ -1,4 +1,4 @@
-// The parts of the parser: types and attributes, and operations on top of them. Internal to the parser's files.
+// The reader of types and attributes. Internal to the parser's files.
 #pragma once
 #include <map>
 #include <optional>
