@@ -26,15 +26,6 @@ enum AttributeCode : std::uint64_t {
   kDenseElements
 };
 
-Attribute read_dictionary(Table& t, Bytes& b) {
-  Attribute a = make_attribute(Kind::dictionary, b);
-  for (std::size_t n = b.count("attributes"); n > 0; --n) {
-    a.keys.push_back(t.attribute(b).text);
-    a.items.push_back(t.copy(b));
-  }
-  return a;
-}
-
 Attribute read_symbol(Table& t, Bytes& b, bool nested) {
   Attribute a = make_attribute(Kind::symbol, b);
   a.text = t.attribute(b).text;

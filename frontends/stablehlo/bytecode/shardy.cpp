@@ -75,12 +75,7 @@ Attribute read_attribute(Table& t, Bytes& b) {
       return a;
     }
     case kMesh: return read_mesh(t, b);
-    case kSubAxis: {
-      Attribute a = make_attribute(Kind::dictionary, b);
-      add_entry(a, "before", make_integer(b, b.signed_varint()));
-      add_entry(a, "size", make_integer(b, b.signed_varint()));
-      return a;
-    }
+    case kSubAxis: return read_sub_axis(b);
     case kAxis: return read_axis(t, b);
     case kDimension: return read_dimension(t, b);
     case kSharding: return read_sharding(t, b, false);

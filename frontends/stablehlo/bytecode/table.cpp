@@ -206,6 +206,22 @@ Attribute read_attribute_list(Table& t, Bytes& b) {
   return list;
 }
 
+Attribute read_dictionary(Table& t, Bytes& b) {
+  Attribute a = make_attribute(Attribute::Kind::dictionary, b);
+  for (std::size_t n = b.count("attributes"); n > 0; --n) {
+    a.keys.push_back(t.attribute(b).text);
+    a.items.push_back(t.copy(b));
+  }
+  return a;
+}
+
+Attribute read_sub_axis(Bytes& b) {
+  Attribute a = make_attribute(Attribute::Kind::dictionary, b);
+  add_entry(a, "before", make_integer(b, b.signed_varint()));
+  add_entry(a, "size", make_integer(b, b.signed_varint()));
+  return a;
+}
+
 Attribute read_integer_list(Bytes& b) {
   Attribute list = make_attribute(Attribute::Kind::list, b);
   for (std::size_t n = b.count("numbers"); n > 0; --n) list.items.push_back(make_integer(b, b.signed_varint()));

@@ -70,6 +70,9 @@ Attribute make_attribute(Attribute::Kind kind, const Bytes& b, std::string text 
 Attribute make_integer(const Bytes& b, std::int64_t value);
 void add_entry(Attribute& dictionary, const char* key, Attribute value);
 Attribute read_attribute_list(Table& t, Bytes& b);
+Attribute read_dictionary(Table& t, Bytes& b);
+/// A part of a mesh axis: the product of the sizes before it, and its own.
+Attribute read_sub_axis(Bytes& b);
 Attribute read_integer_list(Bytes& b);
 /// `names[code]`, as an enumerator.
 Attribute read_enumerator(Bytes& b, std::span<const char* const> names);

@@ -12,15 +12,6 @@ namespace {
 
 using Kind = Attribute::Kind;
 
-Attribute read_dictionary(Table& t, Bytes& b) {
-  Attribute a = make_attribute(Kind::dictionary, b);
-  for (std::size_t n = b.count("attributes"); n > 0; --n) {
-    a.keys.push_back(t.attribute(b).text);
-    a.items.push_back(t.copy(b));
-  }
-  return a;
-}
-
 Attribute read_alias(Bytes& b) {
   Attribute a = make_attribute(Kind::dictionary, b);
   add_entry(a, "output_tuple_indices", read_integer_list(b));
@@ -117,12 +108,7 @@ Attribute read_attribute(Table& t, Bytes& b) {
     case kTypeExtensions: return read_integer_list(b);
     case kAccuracyMode: return read_enumerator(b, kAccuracyModes);
     case kAccuracy: return make_attribute(Kind::opaque, b, "result_accuracy");
-    case kSubAxis: {
-      Attribute a = make_attribute(Kind::dictionary, b);
-      add_entry(a, "before", make_integer(b, b.signed_varint()));
-      add_entry(a, "size", make_integer(b, b.signed_varint()));
-      return a;
-    }
+    case kSubAxis: return read_sub_axis(b);
     case kAxis: return read_axis(t, b);
     case kReplicaGroupMeshAxes: {
       Attribute a = make_attribute(Kind::dictionary, b);
