@@ -251,131 +251,173 @@ bool does_nothing(KernelProgram& p, const Step& step, const std::vector<Kernel>&
   return nothing;
 }
 
+/// Chooses where in memory each buffer of a program is. The steps are to be taken in this order: what one decides, the later ones respect.
+class MemoryPlanner {
+ public:
+  MemoryPlanner(KernelProgram& p, const std::vector<Kernel>& kernels)
+      : p_(p), kernels_(kernels), life_(p.buffers.size()), reused_(p.buffers.size(), -1) {
+    for (std::size_t s = 0; s < p_.steps.size(); ++s)
+      for (BufferId b : p_.steps[s].buffers)
+        if (b >= 0)
+          life(b).first = std::min(life(b).first, static_cast<int>(s)), life(b).last = std::max(life(b).last, static_cast<int>(s));
+  }
+
+  /// Outputs in the memory of donated inputs that nothing reads any more.
+  void reuse_donated(const std::vector<int>& donated) {
+    std::vector<char> taken(p_.buffers.size());
+    for (const ProgramOutput& o : p_.outputs) taken[static_cast<std::size_t>(o.buffer)] = 1;  // an input that is also a result stays
+    Donated free;
+    for (std::size_t i = 0; i < p_.buffers.size(); ++i)
+      if (const auto n = static_cast<std::size_t>(p_.buffers[i].number);
+          !taken[i] && p_.buffers[i].role == BufferInfo::Role::input && n < donated.size() && donated[n] != kNotDonated)
+        free[{p_.buffers[i].aval.bytes(), donated[n]}].emplace(life_[i].last, static_cast<BufferId>(i));
+    // Loops and branches take the values that they begin with; what is left is anybody's.
+    for (const bool begins : {true, false})
+      for (std::size_t b = 0; b < p_.buffers.size(); ++b)
+        for (const int to : {p_.buffers[b].number, kDonated}) reuse_donated(static_cast<BufferId>(b), to, begins, free);
+  }
+
+  /// Temporaries in the memory of the output that a kernel writes over them, where nothing reads them afterwards.
+  void write_over_temporaries() {
+    for (std::size_t b = 0; b < p_.buffers.size(); ++b) {
+      const auto out = static_cast<BufferId>(b);
+      if (p_.buffers[b].role != BufferInfo::Role::output || life_[b].last < 0) continue;
+      while (const std::optional<BufferId> t = overwritten_by(out)) {
+        const Life l = std::exchange(life(*t), Life());
+        life_[b].first = l.first;
+        for (int s = l.first; s <= l.last; ++s) {
+          std::vector<BufferId>& buffers = p_.steps[static_cast<std::size_t>(s)].buffers;
+          if (std::find(buffers.begin(), buffers.end(), *t) == buffers.end()) continue;
+          std::replace(buffers.begin(), buffers.end(), *t, out);
+          known_.erase(s);
+        }
+      }
+    }
+  }
+
+  /// The other temporaries in the arena.
+  void place_temporaries() {
+    const std::vector<Block> blocks = blocks_of_temporaries();
+    // Which order wastes least memory depends on the program: by lifetime, or by size, the largest first.
+    std::vector<std::size_t> largest_first(blocks.size());
+    std::iota(largest_first.begin(), largest_first.end(), std::size_t{0});
+    std::vector<std::int64_t> offsets, other;
+    p_.arena_bytes = place_by_life(blocks, offsets);
+    if (blocks.size() <= kManyBlocks) {
+      std::stable_sort(largest_first.begin(), largest_first.end(),
+                       [&](std::size_t a, std::size_t b) { return blocks[a].size > blocks[b].size; });
+      if (const std::int64_t total = place(blocks, largest_first, other); total < p_.arena_bytes) p_.arena_bytes = total, offsets = other;
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      for (BufferId b : blocks[i].buffers) p_.buffers[static_cast<std::size_t>(b)].offset = offsets[i];
+  }
+
+ private:
+  /// Donated inputs, by their bytes and the output that may have their memory (kDonated: any): the last step that reads each, and its
+  /// buffer.
+  using Donated = std::map<std::pair<std::int64_t, int>, std::set<std::pair<int, BufferId>>>;
+
+  Life& life(BufferId b) { return life_[static_cast<std::size_t>(b)]; }
+  const Step& step_at(int s) const { return p_.steps[static_cast<std::size_t>(s)]; }
+  /// Whether step s may write `out` over `in`.
+  bool overwritable(int s, BufferId in, BufferId out) {
+    const Step& step = step_at(s);
+    if (step.kind != Step::Kind::control && step.kind != Step::Kind::kernel) return false;
+    return known_.try_emplace(s, p_, step, kernels_).first->second.allow(in, out);
+  }
+
+  /// `begins`: only of an output that a loop or a branch writes, over a value that it begins with.
+  void reuse_donated(BufferId b, int donated_to, bool begins, Donated& free) {
+    BufferInfo& out = p_.buffers[static_cast<std::size_t>(b)];
+    const int first = life(b).first;
+    if (out.role != BufferInfo::Role::output || out.aval.size() == 0 || life(b).last < 0 || out.reuses_input >= 0) return;
+    if (begins && step_at(first).kind != Step::Kind::control) return;
+    const auto found = free.find({out.aval.bytes(), donated_to});
+    if (found == free.end()) return;
+    for (auto in = found->second.begin(); in != found->second.end() && in->first <= first; ++in)
+      if ((in->first < first && !begins) || (in->first == first && overwritable(first, in->second, b))) {
+        out.reuses_input = p_.buffers[static_cast<std::size_t>(in->second)].number;
+        reused_[static_cast<std::size_t>(b)] = in->second;
+        found->second.erase(in);
+        return;
+      }
+  }
+
+  /// A temporary that the first step of the output may overwrite with it, and whose whole life may be in the output's memory.
+  std::optional<BufferId> overwritten_by(BufferId out) {
+    const int first = life(out).first;
+    const std::int64_t bytes = p_.buffers[static_cast<std::size_t>(out)].aval.bytes();
+    const BufferId input = reused_[static_cast<std::size_t>(out)];
+    for (const BufferId t : step_at(first).buffers) {
+      if (t < 0) continue;
+      const BufferInfo& temporary = p_.buffers[static_cast<std::size_t>(t)];
+      const Life l = life(t);
+      if (temporary.role == BufferInfo::Role::temporary && temporary.aval.bytes() == bytes && l.last == first && l.first < l.last &&
+          overwritable(l.last, t, out) && (input < 0 || may_begin_in(t, input)))
+        return t;
+    }
+    return {};
+  }
+  bool may_begin_in(BufferId t, BufferId in) {
+    const int last = life(in).last, first = life(t).first;
+    return last < first || (last == first && overwritable(first, in, t));
+  }
+
+  /// Temporaries in the order of their first write, one in the memory of another where a step may overwrite it.
+  std::vector<Block> blocks_of_temporaries() {
+    std::vector<BufferId> order;
+    for (std::size_t b = 0; b < p_.buffers.size(); ++b)
+      if (p_.buffers[b].role == BufferInfo::Role::temporary && life_[b].last >= 0) order.push_back(static_cast<BufferId>(b));
+    std::stable_sort(order.begin(), order.end(), [&](BufferId a, BufferId b) { return life(a).first < life(b).first; });
+    std::vector<Block> blocks;
+    std::map<std::pair<int, std::int64_t>, std::vector<std::size_t>> ending;  // blocks by their last step and size
+    std::unordered_map<BufferId, std::size_t> holds;                          // the block of each buffer that is the last one in it
+    for (BufferId b : order) {
+      const Life& l = life(b);
+      const std::int64_t bytes = p_.buffers[static_cast<std::size_t>(b)].aval.bytes();
+      const std::int64_t size = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+      std::vector<std::size_t>& over = ending[{l.first, size}];
+      auto reusable = over.end();
+      if (const Step& step = step_at(l.first); step.kind == Step::Kind::control) {
+        const ControlStep& c = p_.controls[static_cast<std::size_t>(step.number)];
+        const auto result = std::find(step.buffers.begin() + c.num_inputs, step.buffers.end(), b);
+        const BufferId start =
+            result == step.buffers.end() ? -1 : start_of(c, step, static_cast<std::size_t>(result - step.buffers.begin()));
+        if (const auto block = holds.find(start); block != holds.end() && overwritable(l.first, start, b))
+          reusable = std::find(over.begin(), over.end(), block->second);
+      } else {
+        reusable =
+            std::find_if(over.begin(), over.end(), [&](std::size_t x) { return overwritable(l.first, blocks[x].buffers.back(), b); });
+      }
+      std::size_t number = blocks.size();
+      if (reusable != over.end()) {
+        number = *reusable;
+        over.erase(reusable);
+        blocks[number].last = l.last;
+        blocks[number].buffers.push_back(b);
+      } else {
+        blocks.push_back({size, l.first, l.last, {b}});
+      }
+      ending[{l.last, size}].push_back(number);
+      holds[b] = number;
+    }
+    return blocks;
+  }
+
+  KernelProgram& p_;
+  const std::vector<Kernel>& kernels_;
+  std::vector<Life> life_;                         // of each buffer
+  std::vector<BufferId> reused_;                   // of each output: the input in whose memory it is, or -1
+  std::unordered_map<int, StepOverwrites> known_;  // by step
+};
+
 }  // namespace
 
 void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std::vector<int>& donated) {
-  std::vector<Life> life(p.buffers.size());
-  for (std::size_t s = 0; s < p.steps.size(); ++s)
-    for (BufferId b : p.steps[s].buffers)
-      if (b >= 0) {
-        Life& l = life[static_cast<std::size_t>(b)];
-        l.first = std::min(l.first, static_cast<int>(s)), l.last = std::max(l.last, static_cast<int>(s));
-      }
-  const auto bytes = [&](BufferId b) { return p.buffers[static_cast<std::size_t>(b)].aval.bytes(); };
-  std::unordered_map<int, StepOverwrites> known;
-  const auto overwritable = [&](int s, BufferId in, BufferId out) {
-    const Step& step = p.steps[static_cast<std::size_t>(s)];
-    if (step.kind != Step::Kind::control && step.kind != Step::Kind::kernel) return false;
-    return known.try_emplace(s, p, step, kernels).first->second.allow(in, out);
-  };
-
-  // Outputs in the memory of donated inputs that nothing reads any more.
-  std::vector<char> taken(p.buffers.size());
-  for (const ProgramOutput& o : p.outputs) taken[static_cast<std::size_t>(o.buffer)] = 1;  // an input that is also a result stays
-  std::vector<BufferId> reused(p.buffers.size(), -1);                                      // of each output: the input
-  std::map<std::pair<std::int64_t, int>, std::set<std::pair<int, std::size_t>>> free;      // by bytes and output: last step and buffer
-  for (std::size_t i = 0; i < p.buffers.size(); ++i)
-    if (const auto n = static_cast<std::size_t>(p.buffers[i].number);
-        !taken[i] && p.buffers[i].role == BufferInfo::Role::input && n < donated.size() && donated[n] != kNotDonated)
-      free[{p.buffers[i].aval.bytes(), donated[n]}].emplace(life[i].last, i);
-  // Loops and branches take the values that they begin with; what is left is anybody's.
-  for (const bool begins : {true, false})
-    for (std::size_t b = 0; b < p.buffers.size(); ++b) {
-      BufferInfo& out = p.buffers[b];
-      if (out.role != BufferInfo::Role::output || out.aval.size() == 0 || life[b].last < 0) continue;
-      const bool by_control = p.steps[static_cast<std::size_t>(life[b].first)].kind == Step::Kind::control;
-      for (const int to : {out.number, kDonated}) {
-        const auto found = free.find({out.aval.bytes(), to});
-        if (found == free.end() || out.reuses_input >= 0 || (begins && !by_control)) continue;
-        for (auto in = found->second.begin(); in != found->second.end() && in->first <= life[b].first; ++in)
-          if ((in->first < life[b].first && !begins) ||
-              (in->first == life[b].first && overwritable(in->first, static_cast<BufferId>(in->second), static_cast<BufferId>(b)))) {
-            out.reuses_input = p.buffers[in->second].number;
-            reused[b] = static_cast<BufferId>(in->second);
-            found->second.erase(in);
-            break;
-          }
-      }
-    }
-
-  // Temporaries in the memory of the output that a kernel writes over them, where nothing reads them afterwards.
-  const auto may_begin_in = [&](BufferId t, BufferId in) {
-    const int last = life[static_cast<std::size_t>(in)].last, first = life[static_cast<std::size_t>(t)].first;
-    return last < first || (last == first && overwritable(first, in, t));
-  };
-  for (std::size_t b = 0; b < p.buffers.size(); ++b) {
-    const BufferInfo& out = p.buffers[b];
-    if (out.role != BufferInfo::Role::output || life[b].last < 0) continue;
-    while (true) {
-      const std::vector<BufferId>& read = p.steps[static_cast<std::size_t>(life[b].first)].buffers;
-      const auto over = std::find_if(read.begin(), read.end(), [&](BufferId t) {
-        if (t < 0) return false;
-        const BufferInfo& temporary = p.buffers[static_cast<std::size_t>(t)];
-        const Life& l = life[static_cast<std::size_t>(t)];
-        return temporary.role == BufferInfo::Role::temporary && temporary.aval.bytes() == out.aval.bytes() && l.last == life[b].first &&
-               l.first < l.last && overwritable(l.last, t, static_cast<BufferId>(b)) && (reused[b] < 0 || may_begin_in(t, reused[b]));
-      });
-      if (over == read.end()) break;
-      const BufferId t = *over;
-      const Life l = std::exchange(life[static_cast<std::size_t>(t)], Life());
-      life[b].first = l.first;
-      for (int s = l.first; s <= l.last; ++s) {
-        std::vector<BufferId>& buffers = p.steps[static_cast<std::size_t>(s)].buffers;
-        if (std::find(buffers.begin(), buffers.end(), t) == buffers.end()) continue;
-        std::replace(buffers.begin(), buffers.end(), t, static_cast<BufferId>(b));
-        known.erase(s);
-      }
-    }
-  }
-
-  // Temporaries in the order of their first write, one in the memory of another where a kernel may overwrite it.
-  std::vector<BufferId> order;
-  for (std::size_t b = 0; b < p.buffers.size(); ++b)
-    if (p.buffers[b].role == BufferInfo::Role::temporary && life[b].last >= 0) order.push_back(static_cast<BufferId>(b));
-  std::stable_sort(order.begin(), order.end(), [&](BufferId a, BufferId b) {
-    return life[static_cast<std::size_t>(a)].first < life[static_cast<std::size_t>(b)].first;
-  });
-  std::vector<Block> blocks;
-  std::map<std::pair<int, std::int64_t>, std::vector<std::size_t>> ending;  // blocks by their last step and size
-  std::unordered_map<BufferId, std::size_t> holds;                          // the block of each buffer that is the last one in it
-  for (BufferId b : order) {
-    const Life& l = life[static_cast<std::size_t>(b)];
-    const std::int64_t size = std::max((bytes(b) + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
-    std::vector<std::size_t>& over = ending[{l.first, size}];
-    const Step& step = p.steps[static_cast<std::size_t>(l.first)];
-    auto reusable = over.end();
-    if (step.kind == Step::Kind::control) {
-      const ControlStep& c = p.controls[static_cast<std::size_t>(step.number)];
-      const auto result = std::find(step.buffers.begin() + c.num_inputs, step.buffers.end(), b);
-      const BufferId start = result == step.buffers.end() ? -1 : start_of(c, step, static_cast<std::size_t>(result - step.buffers.begin()));
-      if (const auto block = holds.find(start); block != holds.end() && overwritable(l.first, start, b))
-        reusable = std::find(over.begin(), over.end(), block->second);
-    } else {
-      reusable = std::find_if(over.begin(), over.end(), [&](std::size_t x) { return overwritable(l.first, blocks[x].buffers.back(), b); });
-    }
-    std::size_t number = blocks.size();
-    if (reusable != over.end()) {
-      number = *reusable;
-      over.erase(reusable);
-      blocks[number].last = l.last;
-      blocks[number].buffers.push_back(b);
-    } else {
-      blocks.push_back({size, l.first, l.last, {b}});
-    }
-    ending[{l.last, size}].push_back(number);
-    holds[b] = number;
-  }
-  // Which order wastes least memory depends on the program: by lifetime, or by size, the largest first.
-  std::vector<std::size_t> turns(blocks.size());
-  std::iota(turns.begin(), turns.end(), std::size_t{0});
-  std::vector<std::int64_t> offsets, other;
-  p.arena_bytes = place_by_life(blocks, offsets);
-  if (blocks.size() <= kManyBlocks) {
-    std::stable_sort(turns.begin(), turns.end(), [&](std::size_t a, std::size_t b) { return blocks[a].size > blocks[b].size; });
-    if (const std::int64_t total = place(blocks, turns, other); total < p.arena_bytes) p.arena_bytes = total, offsets = other;
-  }
-  for (std::size_t i = 0; i < blocks.size(); ++i)
-    for (BufferId b : blocks[i].buffers) p.buffers[static_cast<std::size_t>(b)].offset = offsets[i];
+  MemoryPlanner planner(p, kernels);
+  planner.reuse_donated(donated);
+  planner.write_over_temporaries();
+  planner.place_temporaries();
   std::erase_if(p.steps, [&](const Step& step) { return does_nothing(p, step, kernels); });
 }
 

@@ -34,7 +34,7 @@ KernelValue identity(Dag& dag, Combiner c, DType t) {
   }
 }
 
-struct Folder {
+struct ReductionBuilder {
   Dag& dag;
   std::vector<DType>& locals;
   std::uint64_t local_dims;
@@ -103,14 +103,14 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
   const Eqn& e = j.eqns[static_cast<std::size_t>(r.eqn)];
   const Aval& aval = avals[r.var];
   const std::vector<NodeId> coords = root_coords(r, aval, dag, parallel, reduce, j);
-  Folder f{dag, locals, local_dims, {}};
+  ReductionBuilder out{dag, locals, local_dims, {}};
   std::vector<NodeId> steps;
   for (int d : reduce) steps.push_back(dag.index_dim(d));
   const bool nothing = std::any_of(r.reduce.begin(), r.reduce.end(), [](std::int64_t s) { return s == 0; });
 
   switch (r.kind) {
-    case Root::Kind::map: f.body.value = expressions.compute(r.var, coords); break;
-    case Root::Kind::copy: f.body.value = expressions.at(e.inputs[0], coords); break;
+    case Root::Kind::map: out.body.value = expressions.compute(r.var, coords); break;
+    case Root::Kind::copy: out.body.value = expressions.at(e.inputs[0], coords); break;
     case Root::Kind::rows: {
       const Shape& operand = j.aval(e.inputs[0]).shape;
       const IndexedGeometry g =
@@ -118,8 +118,8 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
       std::vector<NodeId> update(static_cast<std::size_t>(j.aval(e.inputs[2]).ndim()), dag.index(0));
       for (std::size_t d = 0; d < coords.size(); ++d) update[static_cast<std::size_t>(g.batch_dims[d])] = coords[d];
       const Expressions::Place place = expressions.scatter_place(e, update);
-      f.body.value = dag.value_of(number_of_row(dag, g, operand, place.coords), int32);
-      f.body.value = dag.select(place.inside, f.body.value, dag.integer(int32, -1));
+      out.body.value = dag.value_of(number_of_row(dag, g, operand, place.coords), int32);
+      out.body.value = dag.select(place.inside, out.body.value, dag.integer(int32, -1));
       break;
     }
     case Root::Kind::scatter: {
@@ -135,29 +135,29 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
           std::vector<NodeId> window;
           for (int d : g.batch_dims) window.push_back(coords[static_cast<std::size_t>(d)]);
           row = leaves.read(*r.rows, window, -1);
-          f.body.inside = p.mode == GatherScatterMode::clip ? dag.boolean(true) : dag.ge(row, dag.integer(int32, 0));
+          out.body.inside = p.mode == GatherScatterMode::clip ? dag.boolean(true) : dag.ge(row, dag.integer(int32, 0));
         } else {
           const Expressions::Place place = expressions.scatter_place(e, coords);
           // A value instead of an index; the index is made from it below.
           row = dag.bitcast(dag.value_of(number_of_row(dag, g, operand, place.coords), int32), uint32);
-          f.body.inside = place.inside;
+          out.body.inside = place.inside;
         }
-        f.body.row = dag.index_of(row, 0, rows - 1);
-        f.body.coords = coords_in_row(dag, g, operand, f.body.row, coords);
-        f.body.value = expressions.at(e.inputs[2], coords);
+        out.body.row = dag.index_of(row, 0, rows - 1);
+        out.body.coords = coords_in_row(dag, g, operand, out.body.row, coords);
+        out.body.value = expressions.at(e.inputs[2], coords);
         break;
       }
       Expressions::Place place = expressions.scatter_place(e, coords);
-      f.body.value = expressions.at(e.inputs[2], coords);
-      f.body.coords = std::move(place.coords);
-      f.body.inside = place.inside;
+      out.body.value = expressions.at(e.inputs[2], coords);
+      out.body.coords = std::move(place.coords);
+      out.body.inside = place.inside;
       break;
     }
     case Root::Kind::reduce: {
       const Combiner c = *e.op->combiner;
       const DType held = accumulator(aval.dtype);
       if (nothing) {
-        f.body.value = dag.convert(identity(dag, c, held), aval.dtype);
+        out.body.value = dag.convert(identity(dag, c, held), aval.dtype);
         break;
       }
       KernelValue element;
@@ -181,9 +181,9 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
         }
         element = expressions.at(e.inputs[0], at);
       }
-      f.body.value = dag.convert(element, held);
-      if (!r.reduce.empty()) f.body.value = f.reduce_any(c, f.body.value);
-      f.body.value = dag.convert(f.body.value, aval.dtype);
+      out.body.value = dag.convert(element, held);
+      if (!r.reduce.empty()) out.body.value = out.reduce_any(c, out.body.value);
+      out.body.value = dag.convert(out.body.value, aval.dtype);
       break;
     }
     case Root::Kind::arg_reduce: {
@@ -201,23 +201,23 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
       reduction.local = static_cast<int>(locals.size());
       locals.push_back(element.dtype);
       locals.push_back(p.index_dtype);
-      f.body.reductions.push_back(reduction);
-      f.body.value = dag.local(reduction.local + 1, p.index_dtype, local_dims);
+      out.body.reductions.push_back(reduction);
+      out.body.value = dag.local(reduction.local + 1, p.index_dtype, local_dims);
       break;
     }
     case Root::Kind::cumulative: {
       const KernelValue element = expressions.at(e.inputs[0], coords);
-      const std::uint64_t saved = f.local_dims;
-      f.local_dims |= reduce.empty() ? 0 : std::uint64_t{1} << reduce[0];
-      f.body.value = dag.convert(f.reduce_any(*e.op->combiner, dag.convert(element, accumulator(element.dtype)), true), aval.dtype);
-      f.local_dims = saved;
+      const std::uint64_t saved = out.local_dims;
+      out.local_dims |= reduce.empty() ? 0 : std::uint64_t{1} << reduce[0];
+      out.body.value = dag.convert(out.reduce_any(*e.op->combiner, dag.convert(element, accumulator(element.dtype)), true), aval.dtype);
+      out.local_dims = saved;
       break;
     }
     case Root::Kind::matmul: {
       const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
       const DType held = accumulator(aval.dtype);
       if (nothing) {
-        f.body.value = dag.constant(aval.dtype, 0);
+        out.body.value = dag.constant(aval.dtype, 0);
         break;
       }
       KernelValue elements[2];
@@ -232,12 +232,12 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
         elements[k] = dag.convert(expressions.at(e.inputs[k], at), held);
       }
       const KernelValue product = dag.mul(elements[0], elements[1]);
-      f.body.value = reduce.empty() ? product : f.reduce_any(Combiner::sum, product);
-      f.body.value = dag.convert(f.body.value, aval.dtype);
+      out.body.value = reduce.empty() ? product : out.reduce_any(Combiner::sum, product);
+      out.body.value = dag.convert(out.body.value, aval.dtype);
       break;
     }
   }
-  return std::move(f.body);
+  return std::move(out.body);
 }
 
 }  // namespace weft::detail

@@ -296,6 +296,132 @@ Array rows_of(const Array& x, const Affine& at, std::int64_t steps, bool reverse
   return (at.step < 0) == reverse_loop ? part : reverse(part, {0}, loc);
 }
 
+/// A loop of a known number of steps as a scan: which of its carried arrays are read or written a row at a time.
+class RowLoop {
+ public:
+  RowLoop(const CountedBody& body, const Arrays& start, std::int64_t steps, SourceLoc loc)
+      : body_(body), d_(body.data()), start_(start), steps_(steps), loc_(loc), written_(start.size()) {
+    find_rows();
+    // A loop all of whose rows go backwards is a scan that does.
+    backwards_ = !reads_.empty() || std::any_of(written_.begin(), written_.end(), [](const auto& w) { return w.has_value(); });
+    for (const Rows& r : reads_) backwards_ = backwards_ && r.at.step < 0;
+    for (const auto& w : written_) backwards_ = backwards_ && (!w || w->at.step < 0);
+    for (std::size_t k = 0; k < start_.size(); ++k)
+      if (!body_.is_invariant(k) && !written_[k]) carried_.push_back(k);
+  }
+
+  /// What is carried after the last step.
+  Arrays run() const {
+    std::vector<Aval> types;
+    Arrays operands;
+    for (const std::size_t k : carried_) types.push_back({start_[k].shape(), start_[k].dtype()}), operands.push_back(start_[k]);
+    for (const Rows& r : reads_) {
+      const Atom a = r.e->inputs[0];
+      const Array& x = body_.is_carry(a) ? start_[body_.carry_of(a)] : d_.consts[a.var()];
+      operands.push_back(rows_of(x, r.at, steps_, backwards_, loc_));
+      types.push_back({x.shape().erased(0), x.dtype()});
+    }
+    const Jaxpr step = make_program("scan", types, [&](std::span<const Array> in) { return one_step(in); });
+    return results_of(bind_scan({dce_program(step), steps_, static_cast<int>(carried_.size()), 0, backwards_, 1}, operands, loc_));
+  }
+
+ private:
+  void find_rows() {
+    std::vector<int> uses(d_.avals.size(), 0);
+    const auto use = [&](Atom a) {
+      if (!a.is_literal()) ++uses[a.var()];
+    };
+    for (const Eqn& e : d_.eqns)
+      for (const Atom a : e.inputs) use(a);
+    for (const Atom a : d_.outputs) use(a);
+
+    for (const Eqn& e : d_.eqns)
+      if (e.op->kind == Kind::dynamic_slice)
+        if (const auto at = body_.row(e, 1, d_.aval(e.inputs[0]).shape, params_as<DynamicSlice::Params>(*e.params).slice_sizes))
+          reads_.push_back({&e, *at});
+    // Rows that are written, each by one step and read by none but that.
+    for (std::size_t k = 0; k < start_.size(); ++k) {
+      const Eqn* const e = body_.defining(d_.outputs[k]);
+      if (!e || e->op->kind != Kind::dynamic_update_slice || e->inputs[0] != body_.carry(k) || uses[e->outputs[0]] != 1) continue;
+      const auto at = body_.row(*e, 2, d_.aval(e->inputs[0]).shape, d_.aval(e->inputs[1]).shape);
+      if (!at) continue;
+      int own = 1;
+      for (const Rows& r : reads_) own += r.e->inputs[0] == body_.carry(k) && r.at.step == at->step && r.at.start == at->start;
+      if (uses[body_.carry(k).var()] == own) written_[k] = Rows{e, *at};
+    }
+    // Rows that are read: of arrays that no step changes, or before they are written.
+    std::erase_if(reads_, [&](const Rows& r) {
+      const Atom a = r.e->inputs[0];
+      return a.is_literal() ||
+             (body_.is_carry(a) ? !body_.is_invariant(body_.carry_of(a)) && !written_[body_.carry_of(a)] : a.var() >= d_.first_result());
+    });
+  }
+
+  /// The scan's body: of the carried arrays and one row of each that is read, the carried ones after the step and the rows that it writes.
+  Arrays one_step(std::span<const Array> in) const {
+    ProgramValues<> values(d_);
+    for (std::size_t k = 0; k < start_.size(); ++k) values[body_.carry(k).var()] = start_[k];
+    for (std::size_t i = 0; i < carried_.size(); ++i) values[body_.carry(carried_[i]).var()] = in[i];
+    for (const Eqn& e : d_.eqns) {
+      const auto read = std::find_if(reads_.begin(), reads_.end(), [&](const Rows& r) { return r.e == &e; });
+      if (read != reads_.end()) {
+        const Array& row = in[carried_.size() + static_cast<std::size_t>(read - reads_.begin())];
+        values[e.outputs[0]] = reshape_to(row, row.shape().inserted(0, 1), e.loc);
+        continue;
+      }
+      if (std::any_of(written_.begin(), written_.end(), [&](const auto& w) { return w && w->e == &e; })) continue;
+      values.set(e, bind_primitive(*e.op, e.params, values.read(e.inputs), e.loc));
+    }
+    Arrays results;
+    for (const std::size_t k : carried_) results.push_back(values[d_.outputs[k]]);
+    for (const auto& w : written_)
+      if (w) {
+        const Array row = values[w->e->inputs[1]];
+        results.push_back(reshape_to(row, row.shape().erased(0), loc_));
+      }
+    return results;
+  }
+
+  /// `out`: the scan's results.
+  Arrays results_of(const Arrays& out) const {
+    Arrays results(start_.size());
+    for (std::size_t i = 0; i < carried_.size(); ++i) results[carried_[i]] = out[i];
+    std::size_t next = carried_.size();
+    for (std::size_t k = 0; k < start_.size(); ++k) {
+      if (written_[k])
+        results[k] = with_rows(start_[k], out[next++], written_[k]->at);
+      else if (body_.is_invariant(k))
+        results[k] = start_[k];
+      // Where a counter ends is known.
+      if (const std::optional<Affine> counter = body_.known(body_.carry(k)); counter && !body_.is_invariant(k) && start_[k].ndim() == 0) {
+        std::int64_t end = 0;
+        if (!__builtin_mul_overflow(counter->step, steps_, &end) && !__builtin_add_overflow(end, counter->start, &end))
+          results[k] = make_literal(Number(static_cast<long long>(end)), start_[k].dtype());
+      }
+    }
+    return results;
+  }
+  /// x with the rows that the steps have written.
+  Array with_rows(const Array& x, const Array& written, const Affine& at) const {
+    const Array rows = (at.step < 0) == backwards_ ? written : reverse(written, {0}, loc_);
+    if (x.shape()[0] == steps_) return rows;
+    Arrays update{x, rows};
+    update.push_back(make_literal(Number(static_cast<long long>(std::min(at.start, at.start + at.step * (steps_ - 1)))), int64));
+    for (int dim = 1; dim < x.ndim(); ++dim) update.push_back(make_literal(Number(0), int64));
+    return bind_all<DynamicUpdateSlice>({}, update, loc_)[0];
+  }
+
+  const CountedBody& body_;
+  const JaxprData& d_;
+  const Arrays& start_;
+  const std::int64_t steps_;
+  const SourceLoc loc_;
+  std::vector<std::optional<Rows>> written_;  // for each carried array
+  std::vector<Rows> reads_;
+  std::vector<std::size_t> carried_;  // the arrays that the scan carries whole
+  bool backwards_ = false;
+};
+
 }  // namespace
 
 std::optional<Arrays> counted_loop(const Jaxpr& cond, const Jaxpr& given, const Arrays& start, SourceLoc loc) {
@@ -304,109 +430,7 @@ std::optional<Arrays> counted_loop(const Jaxpr& cond, const Jaxpr& given, const 
   const std::int64_t steps = number_of_steps(dce_program(inline_calls(cond)), body, start);
   if (steps < 1) return {};
   body.count(steps);
-  const JaxprData& d = body.data();
-
-  // Who uses what is carried.
-  std::vector<int> uses(d.avals.size(), 0);
-  auto use = [&](Atom a) {
-    if (!a.is_literal()) ++uses[a.var()];
-  };
-  for (const Eqn& e : d.eqns)
-    for (const Atom a : e.inputs) use(a);
-  for (const Atom a : d.outputs) use(a);
-
-  // Rows that are written, each by one step and read by none but that.
-  std::vector<std::optional<Rows>> written(start.size());
-  std::vector<Rows> reads;
-  for (const Eqn& e : d.eqns)
-    if (e.op->kind == Kind::dynamic_slice)
-      if (const auto at = body.row(e, 1, d.aval(e.inputs[0]).shape, params_as<DynamicSlice::Params>(*e.params).slice_sizes))
-        reads.push_back({&e, *at});
-  for (std::size_t k = 0; k < start.size(); ++k) {
-    const Eqn* const e = body.defining(d.outputs[k]);
-    if (!e || e->op->kind != Kind::dynamic_update_slice || e->inputs[0] != body.carry(k) || uses[e->outputs[0]] != 1) continue;
-    const auto at = body.row(*e, 2, d.aval(e->inputs[0]).shape, d.aval(e->inputs[1]).shape);
-    if (!at) continue;
-    int own = 1;
-    for (const Rows& r : reads) own += r.e->inputs[0] == body.carry(k) && r.at.step == at->step && r.at.start == at->start;
-    if (uses[body.carry(k).var()] == own) written[k] = Rows{e, *at};
-  }
-  // Rows that are read: of arrays that no step changes, or before they are written.
-  std::erase_if(reads, [&](const Rows& r) {
-    const Atom a = r.e->inputs[0];
-    return a.is_literal() ||
-           (body.is_carry(a) ? !body.is_invariant(body.carry_of(a)) && !written[body.carry_of(a)] : a.var() >= d.first_result());
-  });
-
-  // A loop all of whose rows go backwards is a scan that does.
-  bool backwards = !reads.empty() || std::any_of(written.begin(), written.end(), [](const auto& w) { return w.has_value(); });
-  for (const Rows& r : reads) backwards = backwards && r.at.step < 0;
-  for (const auto& w : written) backwards = backwards && (!w || w->at.step < 0);
-
-  std::vector<std::size_t> carried;
-  for (std::size_t k = 0; k < start.size(); ++k)
-    if (!body.is_invariant(k) && !written[k]) carried.push_back(k);
-  std::vector<Aval> types;
-  Arrays operands;
-  for (const std::size_t k : carried) types.push_back({start[k].shape(), start[k].dtype()}), operands.push_back(start[k]);
-  for (const Rows& r : reads) {
-    const Atom a = r.e->inputs[0];
-    const Array& x = body.is_carry(a) ? start[body.carry_of(a)] : d.consts[a.var()];
-    operands.push_back(rows_of(x, r.at, steps, backwards, loc));
-    types.push_back({x.shape().erased(0), x.dtype()});
-  }
-  const Jaxpr step = make_program("scan", types, [&](std::span<const Array> in) {
-    ProgramValues<> values(d);
-    for (std::size_t k = 0; k < start.size(); ++k) values[body.carry(k).var()] = start[k];
-    for (std::size_t i = 0; i < carried.size(); ++i) values[body.carry(carried[i]).var()] = in[i];
-    for (const Eqn& e : d.eqns) {
-      const auto read = std::find_if(reads.begin(), reads.end(), [&](const Rows& r) { return r.e == &e; });
-      if (read != reads.end()) {
-        const Array& row = in[carried.size() + static_cast<std::size_t>(read - reads.begin())];
-        values[e.outputs[0]] = reshape_to(row, row.shape().inserted(0, 1), e.loc);
-        continue;
-      }
-      if (std::any_of(written.begin(), written.end(), [&](const auto& w) { return w && w->e == &e; })) continue;
-      values.set(e, bind_primitive(*e.op, e.params, values.read(e.inputs), e.loc));
-    }
-    Arrays results;
-    for (const std::size_t k : carried) results.push_back(values[d.outputs[k]]);
-    for (const auto& w : written)
-      if (w) {
-        const Array row = values[w->e->inputs[1]];
-        results.push_back(reshape_to(row, row.shape().erased(0), loc));
-      }
-    return results;
-  });
-  Scan::Params p{dce_program(step), steps, static_cast<int>(carried.size()), 0, backwards, 1};
-  const Arrays out = bind_scan(std::move(p), operands, loc);
-  Arrays results(start.size());
-  for (std::size_t i = 0; i < carried.size(); ++i) results[carried[i]] = out[i];
-  std::size_t next = carried.size();
-  for (std::size_t k = 0; k < start.size(); ++k) {
-    if (written[k]) {
-      const Affine& at = written[k]->at;
-      const Array rows = (at.step < 0) == backwards ? out[next] : reverse(out[next], {0}, loc);
-      ++next;
-      if (start[k].shape()[0] == steps) {
-        results[k] = rows;
-        continue;
-      }
-      Arrays update{start[k], rows};
-      update.push_back(make_literal(Number(static_cast<long long>(std::min(at.start, at.start + at.step * (steps - 1)))), int64));
-      for (int dim = 1; dim < start[k].ndim(); ++dim) update.push_back(make_literal(Number(0), int64));
-      results[k] = bind_all<DynamicUpdateSlice>({}, update, loc)[0];
-    } else if (body.is_invariant(k)) {
-      results[k] = start[k];
-    }
-    // Where a counter ends is known.
-    if (const std::optional<Affine> counter = body.known(body.carry(k)); counter && !body.is_invariant(k) && start[k].ndim() == 0) {
-      std::int64_t end = 0;
-      if (!__builtin_mul_overflow(counter->step, steps, &end) && !__builtin_add_overflow(end, counter->start, &end))
-        results[k] = make_literal(Number(static_cast<long long>(end)), start[k].dtype());
-    }
-  }
-  return results;
+  return RowLoop(body, start, steps, loc).run();
 }
 
 }  // namespace weft::detail::mlir
