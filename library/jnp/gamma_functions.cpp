@@ -13,6 +13,7 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/jnp/series.h"
 #include "weft/library/jnp/special.h"
 #include "weft/transforms/autodiff/custom.h"
 #include "weft/transforms/autodiff/jvp.h"
@@ -20,45 +21,25 @@
 
 namespace weft {
 
+using detail::continued_fraction;
 using detail::LocScope;
+using detail::real_operands;
+using detail::RealOperands;
+using detail::series;
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double log_sqrt_two_pi = 0.91893853320467274178;
-
-/// The distance from 1 to the next number.
-double epsilon(const Array& x) { return x.dtype() == float64 ? 0x1p-52 : 0x1p-23; }
-/// The operands with one dtype of 32 bits at least and one shape, and the dtype of the result.
-struct Operands {
-  std::vector<Array> xs;
-  DType dtype;
-  Array result(const Array& x) const { return convert(x, dtype); }
-};
-Operands wide_operands(const char* operation, std::initializer_list<Arg> args) {
-  const std::vector<Arg> given(args);
-  Operands out{detail::promote_operands(operation, given), float32};
-  Array sum = 0;
-  for (Array& x : out.xs) {
-    x = detail::to_inexact(x);
-    out.dtype = x.dtype();
-    if (x.dtype().is_complex())
-      throw DTypeError(fmt::format("{}: {} is complex; the function is defined for real numbers", operation, detail::to_string(x.aval())),
-                       detail::effective_loc(given[0].where()));
-    x = convert(x, detail::wide_dtype(x.dtype()));
-    sum = sum + x;
-  }
-  for (Array& x : out.xs) x = broadcast_to(x, sum.shape());
-  return out;
-}
+constexpr int kDerivativeTerms = 40;  // of fractions: as many as their derivatives in the parameters need where the fractions end
 
 /// Stirling's series: log(gamma(x)) less (x - 1/2) log(x) - x + log(2 pi) / 2, for x of 8 and more.
 Array stirling_remainder(const Array& x) {
-  constexpr double series[] = {1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156};
+  constexpr double coefficients[] = {1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156};
   const Array r = 1 / x, r2 = r * r;
-  Array sum = detail::scalar_like(x, series[6]);
-  for (int k = 5; k >= 0; --k) sum = sum * r2 + series[k];
+  Array sum = detail::scalar_like(x, coefficients[6]);
+  for (int k = 5; k >= 0; --k) sum = sum * r2 + coefficients[k];
   return sum * r;
 }
 /// log(gamma(b) / gamma(a + b)) for b of 8 and more and a between 0 and b, without loss where both are large.
@@ -74,47 +55,17 @@ Array gamma_density(const Array& a, const Array& x) {
 
 /// The sum 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ..., of positive a and x < a + 1.
 Array gamma_series(const Array& a, const Array& x) {
-  struct State {
-    Array term, sum, n;
-  };
-  const Array one = x * 0 + 1 + a * 0;
-  const double least = epsilon(x) / 16;
-  return while_loop([=](const State& s) { return any(s.term > least * s.sum) & (s.n < 5000); },
-                    [=](const State& s) {
-                      const Array n = s.n + 1, term = s.term * x / (a + n);
-                      return State{term, s.sum + term, n};
-                    },
-                    State{one, one, detail::scalar_like(x, 0)}, {.checkpoints = Checkpoints::logarithmic})
-      .sum;
-}
-/// A continued fraction b(0) + a(1) / (b(1) + a(2) / (b(2) + ...)), by Lentz's method (W. J. Lentz, Applied Optics 15, 1976).
-template <class A, class B>
-Array continued_fraction(const Array& start, A a, B b) {
-  struct State {
-    Array f, c, d, change, n;
-  };
-  const double tiny = start.dtype() == float64 ? 1e-290 : 1e-30, least = epsilon(start) * 2;
-  const auto away_from_zero = [=](const Array& v) { return where(abs(v) < tiny, tiny, v); };
-  const Array f = away_from_zero(start);
-  // Where the fraction ends, its derivatives have terms beyond the end.
-  return while_loop([=](const State& s) { return (any(abs(s.change - 1) > least) | (s.n < 40)) & (s.n < 5000); },
-                    [=](const State& s) {
-                      const Array n = s.n + 1, an = a(n), bn = b(n);
-                      const Array d = 1 / away_from_zero(bn + an * s.d), c = away_from_zero(bn + an / s.c);
-                      return State{s.f * c * d, c, d, c * d, n};
-                    },
-                    State{f, f, 0 * f, 0 * f, detail::scalar_like(start, 0)}, {.checkpoints = Checkpoints::logarithmic})
-      .f;
+  return series(Array(x * 0 + 1 + a * 0), [=](const Array& term, const Array& n) { return Array(term * x / (a + n)); });
 }
 /// The regularised incomplete gamma function, the lower or the upper one, of finite positive a and x.
 Array incomplete_gamma_inside(const Array& a, const Array& x, bool upper) {
-  const Array series = x < a + 1, scale = gamma_density(a, x);
-  const Array lower_value = scale * gamma_series(where(series, a, 1), where(series, x, 1)) / a;
-  const Array u = where(series, 1, a), v = where(series, 3, x);
+  const Array by_series = x < a + 1, scale = gamma_density(a, x);
+  const Array lower_value = scale * gamma_series(where(by_series, a, 1), where(by_series, x, 1)) / a;
+  const Array u = where(by_series, 1, a), v = where(by_series, 3, x);
   const Array upper_value = scale / continued_fraction(
                                         Array(v + 1 - u), [=](const Array& n) { return Array(-n * (n - u)); },
-                                        [=](const Array& n) { return Array(v + 2 * n + 1 - u); });
-  return upper ? where(series, 1 - lower_value, upper_value) : where(series, lower_value, 1 - upper_value);
+                                        [=](const Array& n) { return Array(v + 2 * n + 1 - u); }, kDerivativeTerms);
+  return upper ? where(by_series, 1 - lower_value, upper_value) : where(by_series, lower_value, 1 - upper_value);
 }
 /// The same everywhere: 0 and 1 at the ends, NaN outside.
 Array incomplete_gamma_value(const Array& a, const Array& x, bool upper) {
@@ -128,7 +79,7 @@ using Two = std::tuple<Array, Array>;
 using Three = std::tuple<Array, Array, Array>;
 Array incomplete_gamma(const char* operation, const Arg& a, const Arg& x, bool upper) {
   LocScope scope(a.where());
-  const Operands both = wide_operands(operation, {a, x});
+  const RealOperands both = real_operands(operation, {a, x});
   const auto value = [upper](const Array& p, const Array& v) { return incomplete_gamma_value(p, v, upper); };
   // The derivative in a is that of the series and of the fraction.
   return both.result(custom_jvp(value, [=](Two at, Two along) {
@@ -150,7 +101,7 @@ Array incomplete_beta_inside(const Array& a, const Array& b, const Array& x) {
     const Array odd_value = -(p + m) * (p + q + m) * v / ((p + 2 * m) * (p + 2 * m + 1));
     return Array(where(even, m * (q - m) * v / ((p + 2 * m - 1) * (p + 2 * m)), odd_value));
   };
-  const Array fraction = continued_fraction(Array(0 * v + 1), numerator, [=](const Array&) { return Array(0 * v + 1); });
+  const Array fraction = continued_fraction(Array(0 * v + 1), numerator, [=](const Array&) { return Array(0 * v + 1); }, kDerivativeTerms);
   const Array value = exp(p * log(v) + q * log(w) - betaln(p, q)) / (p * fraction);
   return where(mirrored, 1 - value, value);
 }
@@ -211,7 +162,7 @@ Array ndtri_of(const Array& p) {
 template <class F>
 Array of_one(const char* operation, const Arg& x, F f) {
   LocScope scope(x.where());
-  const Operands one = wide_operands(operation, {x});
+  const RealOperands one = real_operands(operation, {x});
   return one.result(f(one.xs[0]));
 }
 
@@ -229,14 +180,14 @@ Array gammasgn(Arg x) {
 }
 Array betaln(Arg a, Arg b) {
   LocScope scope(a.where());
-  const Operands both = wide_operands("betaln", {a, b});
+  const RealOperands both = real_operands("betaln", {a, b});
   const Array p = minimum(both.xs[0], both.xs[1]), q = maximum(both.xs[0], both.xs[1]), large = q >= 8;
   const Array u = where(large, 1, q), v = where(large, q, 8);
   return both.result(lgamma(p) + where(large, log_gamma_quotient(p, v), lgamma(u) - lgamma(p + u)));
 }
 Array beta(Arg a, Arg b) {
   LocScope scope(a.where());
-  const Operands both = wide_operands("beta", {a, b});
+  const RealOperands both = real_operands("beta", {a, b});
   const Array &p = both.xs[0], &q = both.xs[1];
   return both.result(gammasgn(p) * gammasgn(q) * gammasgn(p + q) * exp(betaln(p, q)));
 }
@@ -245,7 +196,7 @@ Array factorial(Arg n) {
 }
 Array comb(Arg n, Arg k) {
   LocScope scope(n.where());
-  const Operands both = wide_operands("comb", {n, k});
+  const RealOperands both = real_operands("comb", {n, k});
   const Array &N = both.xs[0], &K = both.xs[1], fits = (K <= N) & (N >= 0) & (K >= 0), m = where(fits, N, 0), j = where(fits, K, 0);
   return both.result(where(fits, exp(lgamma(m + 1) - lgamma(j + 1) - lgamma(m - j + 1)), 0));
 }
@@ -258,14 +209,14 @@ Array multigammaln(Arg a, Int d) {
 }
 Array poch(Arg z, Arg m) {
   LocScope scope(z.where());
-  const Operands both = wide_operands("poch", {z, m});
+  const RealOperands both = real_operands("poch", {z, m});
   return both.result(where(both.xs[1] == 0, 1, gamma(both.xs[0] + both.xs[1]) / gamma(both.xs[0])));
 }
 Array gammainc(Arg a, Arg x) { return incomplete_gamma("gammainc", a, x, false); }
 Array gammaincc(Arg a, Arg x) { return incomplete_gamma("gammaincc", a, x, true); }
 Array betainc(Arg a, Arg b, Arg x) {
   LocScope scope(a.where());
-  const Operands all = wide_operands("betainc", {a, b, x});
+  const RealOperands all = real_operands("betainc", {a, b, x});
   return all.result(custom_jvp(incomplete_beta_value, [](Three at, Three along) {
     const auto& [p, q, v] = at;
     const auto& [dp, dq, dv] = along;
@@ -279,13 +230,13 @@ Array betainc(Arg a, Arg b, Arg x) {
 }
 Array boxcox(Arg x, Arg lambda) {
   LocScope scope(x.where());
-  const Operands both = wide_operands("boxcox", {x, lambda});
+  const RealOperands both = real_operands("boxcox", {x, lambda});
   const Array v = log(both.xs[0]), zero = both.xs[1] == 0, l = where(zero, 1, both.xs[1]);
   return both.result(where(zero, v, expm1(l * v) / l));
 }
 Array boxcox1p(Arg x, Arg lambda) {
   LocScope scope(x.where());
-  const Operands both = wide_operands("boxcox1p", {x, lambda});
+  const RealOperands both = real_operands("boxcox1p", {x, lambda});
   const Array v = log1p(both.xs[0]), zero = both.xs[1] == 0, l = where(zero, 1, both.xs[1]);
   return both.result(where(zero, v, expm1(l * v) / l));
 }

@@ -19,81 +19,30 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/jnp/series.h"
 #include "weft/library/jnp/special.h"
 #include "weft/transforms/autodiff/custom.h"
 #include "weft/transforms/control/control_flow.h"
 
 namespace weft {
 
+using detail::continued_fraction;
+using detail::epsilon;
 using detail::LocScope;
+using detail::real_operands;
+using detail::RealOperands;
+using detail::series;
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double pi = std::numbers::pi, euler = std::numbers::egamma;
 
-/// Operands of one dtype, of 32 bits at least, and one shape; the dtype of the result.
-struct Operands {
-  std::vector<Array> xs;
-  DType dtype;
-  Array result(const Array& x) const { return convert(x, dtype); }
-};
-Operands operands(const char* name, std::initializer_list<Arg> args) {
-  const std::vector<Arg> given(args);
-  Operands out{given.size() == 1 ? std::vector<Array>{given[0].array()} : detail::promote_operands(name, given), float32};
-  Array all = 0;
-  for (Array& x : out.xs) {
-    x = detail::to_inexact(x);
-    out.dtype = x.dtype();
-    if (x.dtype().is_complex())
-      throw DTypeError(fmt::format("{}: {} is complex; the function is known for real numbers", name, detail::to_string(x.aval())),
-                       detail::effective_loc(given[0].where()));
-    x = convert(x, detail::wide_dtype(x.dtype()));
-    all = all + x;
-  }
-  for (Array& x : out.xs) x = broadcast_to(x, all.shape());
-  return out;
-}
-double epsilon(const Array& x) { return x.dtype().real_part() == float64 ? 0x1p-52 : 0x1p-23; }
-
 /// c[0] + c[1] x + ...
 Array polynomial(const Array& x, std::span<const double> c) {
   Array sum = full_like(x, c.back());
   for (std::size_t i = c.size() - 1; i-- > 0;) sum = sum * x + c[i];
   return sum;
-}
-/// The sum of term, next(term, 1), next(., 2), ... until nothing changes; elements that are done stay as they are.
-template <class Next>
-Array series(const Array& first, Next next) {
-  struct State {
-    Array term, sum, k;
-  };
-  const double least = epsilon(first) / 8;
-  return while_loop([=](const State& s) { return any(abs(s.term) > least * abs(s.sum)) & (s.k < 5000); },
-                    [=](const State& s) {
-                      const Array k = s.k + 1, term = next(s.term, k);
-                      return State{term, s.sum + term, k};
-                    },
-                    State{first, first, zeros({}, first.dtype())}, {.checkpoints = Checkpoints::logarithmic})
-      .sum;
-}
-/// b(0) + a(1) / (b(1) + a(2) / (b(2) + ...)), by Lentz's method (W. J. Lentz, Applied Optics 15, 1976).
-template <class A, class B>
-Array continued_fraction(const Array& start, A a, B b) {
-  struct State {
-    Array f, c, d, change, n;
-  };
-  const double tiny = start.dtype().real_part() == float64 ? 1e-290 : 1e-30, least = epsilon(start) * 2;
-  const auto away_from_zero = [=](const Array& v) { return where(abs(v) < tiny, tiny, v); };
-  const Array f = away_from_zero(start);
-  return while_loop([=](const State& s) { return any(abs(s.change - 1) > least) & (s.n < 2000); },
-                    [=](const State& s) {
-                      const Array n = s.n + 1, an = a(n), bn = b(n);
-                      const Array d = 1 / away_from_zero(bn + an * s.d), c = away_from_zero(bn + an / s.c);
-                      return State{s.f * c * d, c, d, c * d, n};
-                    },
-                    State{f, f, 0 * f, 0 * f, zeros({}, start.dtype().real_part())})
-      .f;
 }
 
 /// x, and its function with a derivative that is made of the value.
@@ -244,7 +193,7 @@ Array spence_value(const Array& x) {
 
 Array zeta(Arg given_x, Arg given_q) {
   LocScope scope(given_x.where());
-  const Operands o = operands("zeta", {given_x, given_q});
+  const RealOperands o = real_operands("zeta", {given_x, given_q});
   const Array &x = o.xs[0], &q = o.xs[1];
   // Euler and Maclaurin's formula, 23.2.8; B(2j) / (2j)!.
   constexpr int terms = 10;
@@ -275,36 +224,36 @@ Array zeta(Arg given_x, Arg given_q) {
 }
 Array expn(Arg n, Arg x) {
   LocScope scope(x.where());
-  const Operands o = operands("expn", {n, x});
+  const RealOperands o = real_operands("expn", {n, x});
   return o.result(expn_of(o.xs[0], o.xs[1]));
 }
 Array exp1(Arg x) {
   LocScope scope(x.where());
-  const Operands o = operands("exp1", {x});
+  const RealOperands o = real_operands("exp1", {x});
   return o.result(expn_of(ones_like(o.xs[0]), o.xs[0]));
 }
 Array expi(Arg x) {
   LocScope scope(x.where());
-  const Operands o = operands("expi", {x});
+  const RealOperands o = real_operands("expi", {x});
   return o.result(
       with_derivative(o.xs[0], [](const Array& v) { return expi_value(v); }, [](const Array& v, const Array&) { return exp(v) / v; }));
 }
 Array erfcx(Arg x) {
   LocScope scope(x.where());
-  const Operands o = operands("erfcx", {x});
+  const RealOperands o = real_operands("erfcx", {x});
   return o.result(with_derivative(
       o.xs[0], [](const Array& v) { return erfcx_value(v); },
       [](const Array& v, const Array& y) { return 2 * v * y - 2 / std::sqrt(pi); }));
 }
 Array dawsn(Arg x) {
   LocScope scope(x.where());
-  const Operands o = operands("dawsn", {x});
+  const RealOperands o = real_operands("dawsn", {x});
   return o.result(with_derivative(
       o.xs[0], [](const Array& v) { return dawsn_value(v); }, [](const Array& v, const Array& y) { return 1 - 2 * v * y; }));
 }
 SineIntegrals sici(Arg x) {
   LocScope scope(x.where());
-  const Operands o = operands("sici", {x});
+  const RealOperands o = real_operands("sici", {x});
   const Array si = with_derivative(
       o.xs[0], [](const Array& v) { return sine_integral(v, false); }, [](const Array& v, const Array&) { return sinc(v / pi); });
   const Array ci = with_derivative(
@@ -313,7 +262,7 @@ SineIntegrals sici(Arg x) {
 }
 FresnelIntegrals fresnel(Arg x) {
   LocScope scope(x.where());
-  const Operands o = operands("fresnel", {x});
+  const RealOperands o = real_operands("fresnel", {x});
   const auto angle = [](const Array& v) { return pi / 2 * remainder(square(v), 4); };
   const Array s = with_derivative(
       o.xs[0], [](const Array& v) { return fresnel_integral(v, false); }, [angle](const Array& v, const Array&) { return sin(angle(v)); });
@@ -323,16 +272,16 @@ FresnelIntegrals fresnel(Arg x) {
 }
 Array spence(Arg x) {
   LocScope scope(x.where());
-  const Operands o = operands("spence", {x});
+  const RealOperands o = real_operands("spence", {x});
   return o.result(with_derivative(
       o.xs[0], [](const Array& v) { return spence_value(v); },
       [](const Array& v, const Array&) { return where(v == 1, -1, log(v) / where(v == 1, 1, 1 - v)); }));
 }
 Array hyp1f1(Arg given_a, Arg given_b, Arg given_x) {
   LocScope scope(given_x.where());
-  const Operands o = operands("hyp1f1", {given_a, given_b, given_x});
+  const RealOperands o = real_operands("hyp1f1", {given_a, given_b, given_x});
   const Array &a = o.xs[0], &b = o.xs[1], &x = o.xs[2];
-  // Of negative x by 13.1.27, so that the terms don't cancel.
+  // For negative x, Kummer's transformation (13.1.27) gives terms that don't cancel.
   const Array negative = x < 0, p = where(negative, b - a, a), z = abs(x);
   const Array sum = series(ones_like(x) + 0 * p + 0 * b,
                            [=](const Array& term, const Array& k) { return Array(term * (p + k - 1) * z / ((b + k - 1) * k)); });
