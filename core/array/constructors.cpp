@@ -132,7 +132,7 @@ Array linspace(Arg start, Arg stop, Int count, std::optional<DType> dtype) {
   const std::int64_t num = count;
   const LocScope scope(start.where());
   const SourceLoc loc = start.where();
-  if (num < 0) throw ShapeError(fmt::format("linspace: the number of values is {}", num), effective_loc(loc));
+  if (num < 0) throw ShapeError(fmt::format("linspace: the number of values is {}; it must not be negative", num), effective_loc(loc));
   // As JAX's _linspace: computed in floating point, interpolating from both ends; the last value is `stop` itself.
   DType computed = common_dtype({start.array(), stop.array()}).dtype;
   if (dtype) computed = promote_types(computed, *dtype);
@@ -141,7 +141,8 @@ Array linspace(Arg start, Arg stop, Int count, std::optional<DType> dtype) {
   const Shape& from = start.aval().shape;
   const Shape& to = stop.aval().shape;
   if (!from.empty() && !to.empty() && from != to)
-    throw ShapeError(fmt::format("linspace: start {} and stop {} have different shapes", to_string(start.aval()), to_string(stop.aval())),
+    throw ShapeError(fmt::format("linspace: start {} and stop {} have different shapes; they must be equal, or one a scalar",
+                                 to_string(start.aval()), to_string(stop.aval())),
                      effective_loc(loc));
   const Shape& shape = from.empty() ? to : from;
   const auto aligned = [&](const Arg& x) {  // as one row of the result

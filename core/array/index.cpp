@@ -109,7 +109,8 @@ std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, 
   const Aval& aval = x.aval();
   int named = 0, ellipses = 0;
   for (const Index& i : indices) named += dims_of(i), ellipses += i.kind() == Index::Kind::whole_axes;
-  if (ellipses > 1) throw AxisError("index: more than one ellipsis", loc);
+  if (ellipses > 1)
+    throw AxisError(fmt::format("index: more than one ellipsis in the index of {}; write one at most", to_string(aval)), loc);
   if (named > aval.ndim())
     throw AxisError(fmt::format("index: {} dimensions are indexed, but {} has {}", named, to_string(aval), aval.ndim()), loc);
   std::vector<Entry> out;

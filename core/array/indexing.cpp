@@ -270,7 +270,7 @@ Array one_hot(Arg x, Int classes_asked, DType dtype) {
   LocScope scope(x.where());
   const std::int64_t num_classes = classes_asked;
   const SourceLoc loc = x.where();
-  if (num_classes < 0) throw ShapeError(fmt::format("one_hot: {} classes", num_classes), loc);
+  if (num_classes < 0) throw ShapeError(fmt::format("one_hot: the number of classes is {}; it must not be negative", num_classes), loc);
   if (!x.array().dtype().is_integer())
     throw DTypeError(fmt::format("one_hot: the positions {} must be integers", to_string(x.aval())), loc);
   const Array given = index_type(x.array(), loc);

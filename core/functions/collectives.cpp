@@ -26,7 +26,7 @@ struct BoundAxis {
 BoundAxis bound(const char* op, const AxisName& axis) {
   BoundAxis b{axis.names(), 1, axis.where()};
   const SourceLoc loc = effective_loc(axis.where());
-  if (b.names.empty()) throw AxisError(fmt::format("{}: no axis is named", op), loc);
+  if (b.names.empty()) throw AxisError(fmt::format("{}: no axis is named; give the axis_name of a map around it", op), loc);
   for (const std::string& name : b.names) {
     const AxisFrame* frame = find_axis(name);
     if (!frame) {

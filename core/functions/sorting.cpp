@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
@@ -98,10 +99,13 @@ Array unique(Arg x, UniqueOptions options) {
   const Array a = reshape_to(x.array(), x.array().size(), loc);
   const std::int64_t n = a.shape()[0];
   const std::int64_t asked = options.size;
-  if (asked < 0) throw ShapeError(fmt::format("unique: size is {}", asked), loc);
+  if (asked < 0) throw ShapeError(fmt::format("unique: size is {}; it must not be negative", asked), loc);
   if (n == 0) {
     if (asked == 0) return a;
-    if (!options.fill_value) throw ShapeError(fmt::format("unique: {} is empty, and there is no fill_value", to_string(x.aval())), loc);
+    if (!options.fill_value)
+      throw ShapeError(fmt::format("unique: {} is empty, and size asks for {}; give a fill_value for them", to_string(x.aval()),
+                                   detail::counted(asked, "element")),
+                       loc);
     return fill_shape(convert(Arg(*options.fill_value, loc), a.dtype()), asked, loc);
   }
   const Array sorted = sort(Arg(a, loc));
@@ -138,7 +142,7 @@ Array bincount(Arg x, BincountOptions options) {
     length = *options.length;
   else if (i.size() > 0)
     length = std::max(length, known_value(reduce_max(i, {0}, loc), "bincount", "give the length: bincount(x, {.length = n})", loc) + 1);
-  if (length < 0) throw ShapeError(fmt::format("bincount: length is {}", length), loc);
+  if (length < 0) throw ShapeError(fmt::format("bincount: length is {}; it must not be negative", length), loc);
   const DType dtype = options.weights ? options.weights->dtype() : int32;
   const Array updates = options.weights ? *options.weights : fill_shape(make_literal(Number(1), dtype), i.shape(), loc);
   const ScatterDimensionNumbers numbers{.inserted_window_dims = {0}, .scatter_dims_to_operand_dims = {0}};

@@ -131,7 +131,7 @@ template <class H>
 H& handle(H* pointer, const char* what) {
   using Kind = std::remove_const_t<H>;
   if (given(pointer, what).mark != Kind::kMark)
-    throw ArgumentError(fmt::format("{} is no handle of {}: it was freed, or is another thing", what, Kind::kName));
+    throw ArgumentError(fmt::format("{} is not a handle of {}: it was freed, or is another thing", what, Kind::kName));
   return *pointer;
 }
 template <class H>
@@ -388,7 +388,7 @@ weft_status weft_program_vmap(const weft_program* program, const int* axes, int6
   return guarded([&] {
     const weft_program& p = handle(program, "program");
     weft_program*& out = given(result, "result");
-    if (size < 0) throw ArgumentError(fmt::format("weft_program_vmap: a batch of {}", size));
+    if (size < 0) throw ArgumentError(fmt::format("weft_program_vmap: the batch has size {}; it must not be negative", size));
     BatchOptions options{.axis_size = size};
     if (axes) {
       std::vector<Axes> each;

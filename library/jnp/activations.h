@@ -15,7 +15,7 @@ Array squareplus(Arg x, Arg b);
 inline Array squareplus(Arg x) { return squareplus(std::move(x), 4); }
 /// 0 up to -1, x from 1 on, (x + 1)^2 / 4 between: a softplus with zeros.
 Array sparse_plus(Arg x);
-/// Its derivative: 0 up to -1, 1 from 1 on, (x + 1) / 2 between.
+/// The derivative of sparse_plus: 0 up to -1, 1 from 1 on, (x + 1) / 2 between.
 Array sparse_sigmoid(Arg x);
 /// log(1 - exp(-x)) of positive x, without loss near 0 and where it is large.
 Array log1mexp(Arg x);

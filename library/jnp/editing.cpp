@@ -18,17 +18,16 @@
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/jnp/positions.h"
+#include "weft/library/numpy/argument_axis.h"
 
 namespace weft {
 
+using detail::axis_of;
 using detail::LocScope;
 using detail::to_string;
 
 namespace {
 
-int axis_of(const Arg& x, int axis, const char* operation) {
-  return detail::normalize_axis(axis, x.array().ndim(), operation, x.aval(), x.where());
-}
 /// The array and the axis, or the flattened array and 0.
 struct Along {
   Array x;
@@ -44,7 +43,8 @@ Array with_axis_in_front(const Array& x, int axis, const auto& f) { return movea
 /// n of the elements of a vector, in turn.
 Array in_turn(const char* operation, const Arg& values, std::int64_t n, DType dtype, SourceLoc loc) {
   const Array v = convert(ravel(values), dtype);
-  if (v.size() == 0) throw ShapeError(fmt::format("{}: there are no values", operation), detail::effective_loc(loc));
+  if (v.size() == 0)
+    throw ShapeError(fmt::format("{}: there are no values to put in; give at least one", operation), detail::effective_loc(loc));
   return tile(v, {(n + v.size() - 1) / v.size()})(slice(0, n));
 }
 void check_integers(const char* operation, const Arg& x) {
@@ -163,7 +163,7 @@ Array place(Arg x, Arg mask, Arg values) {
 Array resize(Arg x, Shape shape) {
   LocScope scope(x.where());
   for (std::int64_t d : shape)
-    if (d < 0) throw ShapeError(fmt::format("resize: size {}", d), detail::effective_loc(x.where()));
+    if (d < 0) throw ShapeError(fmt::format("resize: shape {} has a negative size", to_string(shape)), detail::effective_loc(x.where()));
   const std::int64_t n = shape.num_elements();
   if (x.array().size() == 0 || n == 0) return zeros(shape, x.array().dtype());
   return reshape(in_turn("resize", x, n, x.array().dtype(), x.where()), shape);
@@ -224,11 +224,12 @@ Array sort_complex(Arg x) {
 }
 std::vector<Array> sort_operands(Args operands, SortOperandsOptions options) {
   const std::vector<Arg>& all = operands.args();
-  if (all.empty()) throw ShapeError("sort_operands: there are no operands");
+  if (all.empty()) throw ShapeError("sort_operands: there are no operands; give at least one");
   LocScope scope(all[0].where());
   const std::int64_t keys = options.num_keys;
   if (keys < 1 || keys > static_cast<std::int64_t>(all.size()))
-    throw Error(fmt::format("sort_operands: num_keys is {}, of {} operands", keys, all.size()), detail::effective_loc(all[0].where()));
+    throw Error(fmt::format("sort_operands: num_keys is {}; it must be from 1 to {}, the number of operands", keys, all.size()),
+                detail::effective_loc(all[0].where()));
   std::vector<Array> xs;
   for (const Arg& x : all) {
     if (x.array().shape() != all[0].array().shape())

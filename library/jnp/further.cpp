@@ -64,7 +64,8 @@ Array without_nan(const Array& x, double neutral) {
 }
 Array vector_of(const char* operation, const Arg& p) {
   if (p.array().ndim() > 1)
-    throw ShapeError(fmt::format("{}: {} is no vector of coefficients", operation, to_string(p.aval())), detail::effective_loc(p.where()));
+    throw ShapeError(fmt::format("{}: {} is not a vector of coefficients", operation, to_string(p.aval())),
+                     detail::effective_loc(p.where()));
   return ravel(p);
 }
 Array floating(const Array& x) { return detail::as_dtype(x, detail::inexact_dtype(x.dtype())); }
@@ -76,7 +77,7 @@ std::pair<Array, Array> of_one_degree(const char* operation, const Arg& a, const
 }
 std::int64_t times(const char* operation, const Arg& p, Int m) {
   const std::int64_t count = m;
-  if (count < 0) throw Error(fmt::format("{}: m is {}, less than 0", operation, count), detail::effective_loc(p.where()));
+  if (count < 0) throw Error(fmt::format("{}: m is {}; it must not be negative", operation, count), detail::effective_loc(p.where()));
   return count;
 }
 Array square_matrix(const char* operation, const Arg& x) {
@@ -88,14 +89,16 @@ Array square_matrix(const char* operation, const Arg& x) {
 }
 Array matrix(const char* operation, const Arg& x) {
   if (x.array().ndim() != 2)
-    throw ShapeError(fmt::format("{}: {} is no matrix", operation, to_string(x.aval())), detail::effective_loc(x.where()));
+    throw ShapeError(fmt::format("{}: {} is not a matrix; it must have two dimensions", operation, to_string(x.aval())),
+                     detail::effective_loc(x.where()));
   return x.array();
 }
 Array along(const Arg& x, std::optional<AxisNumber> axis, const char* operation, Array (*flat)(Arg, CumulativeOptions),
             Array (*of_axis)(Arg, AxisNumber, CumulativeOptions), bool flattens) {
   if (axis) return of_axis(x, *axis, {});
   if (!flattens && x.array().ndim() != 1)
-    throw AxisError(fmt::format("{}: {} needs an axis", operation, to_string(x.aval())), detail::effective_loc(x.where()));
+    throw AxisError(fmt::format("{}: {} has several axes; name the one to follow", operation, to_string(x.aval())),
+                    detail::effective_loc(x.where()));
   return flat(x, {});
 }
 

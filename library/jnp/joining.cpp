@@ -19,17 +19,15 @@
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/jnp/positions.h"
+#include "weft/library/numpy/argument_axis.h"
 
 namespace weft {
 
+using detail::axis_of;
 using detail::LocScope;
 using detail::to_string;
 
 namespace {
-
-int axis_of(const Arg& x, int axis, const char* operation) {
-  return detail::normalize_axis(axis, x.array().ndim(), operation, x.aval(), x.where());
-}
 
 Array with_axes(const Arg& x, int ndim) {
   LocScope scope(x.where());

@@ -85,7 +85,7 @@ class PaddingConfig {
 /// Pads x by one of NumPy's modes. Throws Error for an unknown mode, ShapeError if a mode needs an element of an empty
 /// axis.
 Array pad(Arg x, PadWidth width, PadOptions options);
-// Of no other type, as 0 would be a null pointer: `pad(x, 2, 0)` pads with zeros.
+// A template takes const char* alone; 0, a null pointer, would convert to it: `pad(x, 2, 0)` pads with zeros.
 template <std::same_as<const char*> Mode>
 Array pad(Arg x, PadWidth width, Mode mode) {
   return pad(std::move(x), std::move(width), PadOptions{.mode = mode});

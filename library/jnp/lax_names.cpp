@@ -60,7 +60,9 @@ Array collapse(Arg x, AxisNumber start, std::optional<AxisNumber> stop) {
   const auto place = [n](int d) { return std::clamp(d < 0 ? d + n : d, 0, n); };
   const int first = place(start), last = stop ? place(*stop) : n;
   if (last < first)
-    throw AxisError(fmt::format("collapse: dimensions {} to {} of {}", first, last, to_string(x.aval())), detail::effective_loc(x.where()));
+    throw AxisError(fmt::format("collapse: dimensions {} to {} of {} are no range; the first must not come after the last", first, last,
+                                to_string(x.aval())),
+                    detail::effective_loc(x.where()));
   Shape shape(given.begin(), given.begin() + first);
   std::int64_t size = 1;
   for (int d = first; d < last; ++d) size *= given[d];

@@ -153,7 +153,7 @@ template <class... A>
 Array asarray(A&&... values) {
   return array(std::forward<A>(values)...);
 }
-/// Of numbers in braces: `asarray({1, 2})`.
+/// The array of numbers in braces: `asarray({1, 2})`.
 inline Array asarray(Literal values, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here()) {
   return array(std::move(values), dtype, loc);
 }

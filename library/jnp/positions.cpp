@@ -18,17 +18,16 @@
 #include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/numpy/argument_axis.h"
 
 namespace weft {
 
+using detail::axis_of;
 using detail::LocScope;
 using detail::to_string;
 
 namespace {
 
-int axis_of(const Arg& x, int axis, const char* operation) {
-  return detail::normalize_axis(axis, x.array().ndim(), operation, x.aval(), x.where());
-}
 DType position_dtype(std::int64_t n) { return detail::fits_int(n) ? int32 : int64; }
 
 /// A number that a size depends on.
@@ -50,7 +49,7 @@ Array flat_positions(const char* operation, const Arg& x, const NonzeroOptions& 
   const std::int64_t size = options.size ? std::int64_t{*options.size}
                             : n == 0     ? 0
                                          : known(rank(-1), operation, x, "give the size: {.size = n}, or use where(condition, x, other)");
-  if (size < 0) throw ShapeError(fmt::format("{}: size is {}", operation, size), detail::effective_loc(x.where()));
+  if (size < 0) throw ShapeError(fmt::format("{}: size is {}; it must not be negative", operation, size), detail::effective_loc(x.where()));
   // Each goes to the place of its rank; the others out of bounds, where they are dropped.
   const Array place = where(there, rank - 1, size);
   return broadcast_to(fill, {size}).at(place).set(arange(n, dtype), {.mode = "drop"});
@@ -90,7 +89,8 @@ Array segments(const char* operation, const Arg& x, const Arg& ids, const Segmen
   const std::int64_t n = options.num_segments ? std::int64_t{*options.num_segments}
                          : of.size() == 0     ? 0
                                               : known(max(of), operation, ids, "give {.num_segments = n}") + 1;
-  if (n < 0) throw ShapeError(fmt::format("{}: {} segments", operation, n), detail::effective_loc(x.where()));
+  if (n < 0)
+    throw ShapeError(fmt::format("{}: num_segments is {}; it must not be negative", operation, n), detail::effective_loc(x.where()));
   Shape shape = values.shape();
   shape[0] = n;
   // No id is a position from the end.
@@ -233,7 +233,7 @@ Array fill_diagonal(Arg x, Arg value) {
 Array choose(Arg which, Args choices) {
   LocScope scope(which.where());
   const std::vector<Arg>& all = choices.args();
-  if (all.empty()) throw ShapeError("choose: there are no choices", detail::effective_loc(which.where()));
+  if (all.empty()) throw ShapeError("choose: there are no choices; give at least one", detail::effective_loc(which.where()));
   Array result = all[0].array();
   for (std::size_t k = 1; k < all.size(); ++k) result = where(which.array() >= static_cast<int>(k), all[k], result);
   return result;
@@ -270,7 +270,9 @@ Array dynamic_update_index_in_dim(Arg x, Arg update, Arg index, AxisNumber axis)
 Array slice_in_dim(Arg x, std::optional<Int> start, std::optional<Int> limit, Int stride, AxisNumber axis) {
   LocScope scope(x.where());
   const int a = axis_of(x, axis, "slice_in_dim");
-  if (stride < 1) throw ShapeError(fmt::format("slice_in_dim: the stride is {}", std::int64_t{stride}), detail::effective_loc(x.where()));
+  if (stride < 1)
+    throw ShapeError(fmt::format("slice_in_dim: the stride is {}; it must be at least 1", std::int64_t{stride}),
+                     detail::effective_loc(x.where()));
   const auto bound = [](const std::optional<Int>& b) { return b ? Slice::Bound(std::int64_t{*b}) : Slice::Bound(none); };
   return moveaxis(moveaxis(x, a, 0)[Slice(bound(start), bound(limit), std::int64_t{stride})], 0, a);
 }

@@ -100,7 +100,7 @@ Histogram2d histogram2d(Arg x, Arg y, std::pair<Int, Int> bins, GridBins options
 Array roots(Arg p, RootsOptions options) {
   LocScope scope(p.where());
   const Array v = atleast_1d(floating(p.array()));
-  if (v.ndim() != 1) refuse(p, fmt::format("roots: {} is no vector of coefficients", to_string(p.aval())));
+  if (v.ndim() != 1) refuse(p, fmt::format("roots: {} is not a vector of coefficients", to_string(p.aval())));
   if (v.size() < 2) return companion_eigenvalues(v(slice(0, 1)));
   const Array leading = where(all(v == 0), v.size(), argmax(v != 0));
   if (options.strip_zeros) {

@@ -27,7 +27,8 @@ namespace {
 std::int64_t size_of(const std::optional<Int>& given, const Array& count, const char* operation, const Arg& x) {
   if (given) {
     const std::int64_t size = *given;
-    if (size < 0) throw ShapeError(fmt::format("{}: size is {}", operation, size), detail::effective_loc(x.where()));
+    if (size < 0)
+      throw ShapeError(fmt::format("{}: size is {}; it must not be negative", operation, size), detail::effective_loc(x.where()));
     return size;
   }
   const Array number = detail::concrete_or_empty(count);
@@ -49,7 +50,7 @@ struct Sorted {
   Array values, order, first;
   std::int64_t count() const { return first.size(); }
 };
-/// Of rows: a vector, or a matrix whose rows are compared.
+/// Sorts a vector's elements, or a matrix's rows.
 Sorted sorted_rows(const Array& rows, bool equal_nan, SourceLoc loc) {
   Array order;
   if (rows.ndim() == 1) {
@@ -69,7 +70,7 @@ Sorted sorted_rows(const Array& rows, bool equal_nan, SourceLoc loc) {
   return {values, order, true_in_front(rows.ndim() == 1 ? differs : any(differs, 1))};
 }
 
-/// Of a vector; its sizes are known or given.
+/// unique_all of the flattened array. The number of different elements is known, or given in the options.
 UniqueAll unique_of(const char* operation, const Arg& x, const UniqueAllOptions& options) {
   LocScope scope(x.where());
   const Array flat = ravel(x);
@@ -77,8 +78,9 @@ UniqueAll unique_of(const char* operation, const Arg& x, const UniqueAllOptions&
   if (n == 0) {
     const std::int64_t size = options.size ? std::int64_t{*options.size} : 0;
     if (size > 0 && !options.fill_value)
-      throw ShapeError(fmt::format("{}: {} is empty, and there is no fill_value", operation, to_string(x.aval())),
-                       detail::effective_loc(x.where()));
+      throw ShapeError(
+          fmt::format("{}: {} is empty; give a fill_value for the elements that size asks for", operation, to_string(x.aval())),
+          detail::effective_loc(x.where()));
     const Array none_found = zeros({size}, int32);
     return {full({size}, fill_of(options.fill_value, flat.dtype(), zeros({}, flat.dtype()), x.where())), none_found,
             zeros(x.array().shape(), int32), none_found};

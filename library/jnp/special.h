@@ -32,9 +32,9 @@ Array logaddexp2(Arg x, Arg y);
 Array gammaln(Arg x);
 /// The distribution function of the standard normal distribution.
 Array ndtr(Arg x);
-/// Its logarithm, without loss where it is small.
+/// log(ndtr(x)), without loss where ndtr(x) is small.
 Array log_ndtr(Arg x);
-/// Its inverse: infinite at 0 and 1, NaN outside of [0, 1].
+/// The inverse of ndtr: infinite at 0 and 1, NaN outside of [0, 1].
 Array ndtri(Arg p);
 /// The modified Bessel function of the first kind, of order 0.
 Array i0(Arg x);
@@ -49,7 +49,7 @@ Array i1e(Arg x);
 
 /// The gamma function.
 Array gamma(Arg x);
-/// Its sign; NaN at its poles.
+/// The sign of the gamma function; NaN at its poles.
 Array gammasgn(Arg x);
 /// The logarithm of the beta function's modulus, without loss where a and b are large.
 Array betaln(Arg a, Arg b);

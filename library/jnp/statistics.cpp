@@ -17,17 +17,16 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/linalg/linalg.h"
+#include "weft/library/numpy/argument_axis.h"
 
 namespace weft {
 
+using detail::axis_of;
 using detail::LocScope;
 using detail::to_string;
 
 namespace {
 
-int axis_of(const Arg& x, int axis, const char* operation) {
-  return detail::normalize_axis(axis, x.array().ndim(), operation, x.aval(), x.where());
-}
 [[noreturn]] void refuse(const Arg& x, const std::string& what) { throw ShapeError(what, detail::effective_loc(x.where())); }
 Array floating(const Array& x) { return detail::as_dtype(x, detail::inexact_dtype(x.dtype())); }
 Array part(const Array& x, int axis, std::int64_t low, std::int64_t high) { return detail::slice_axis(x, axis, low, high, {}); }
@@ -138,7 +137,7 @@ Array digitize(Arg x, Arg bins, DigitizeOptions options) {
 HistogramCounts histogram(Arg x, HistogramBins options) {
   LocScope scope(x.where());
   const std::int64_t n = options.bins;
-  if (n < 1) refuse(x, fmt::format("histogram: {} bins", n));
+  if (n < 1) refuse(x, fmt::format("histogram: the number of bins is {}; it must be at least 1", n));
   const Array v = floating(x.array());
   Array low, high;
   if (const auto& range = options.range.value()) {
@@ -174,7 +173,7 @@ Array isin(Arg x, Arg values, bool invert) {
 }
 Array lexsort(Args keys, AxisNumber axis) {
   const std::vector<Arg>& all = keys.args();
-  if (all.empty()) throw ShapeError("lexsort: there are no keys");
+  if (all.empty()) throw ShapeError("lexsort: there are no keys; give at least one");
   LocScope scope(all[0].where());
   Array order = argsort(all[0], axis);
   for (std::size_t k = 1; k < all.size(); ++k) order = take_along_axis(order, argsort(take_along_axis(all[k], order, axis), axis), axis);
@@ -207,7 +206,7 @@ Array vander(Arg x, std::optional<Int> columns, bool increasing) {
   LocScope scope(x.where());
   if (x.array().ndim() != 1) refuse(x, fmt::format("vander: {} is not a vector", to_string(x.aval())));
   const std::int64_t n = columns ? std::int64_t{*columns} : x.array().size();
-  if (n < 0) refuse(x, fmt::format("vander: {} columns", n));
+  if (n < 0) refuse(x, fmt::format("vander: the number of columns is {}; it must not be negative", n));
   std::vector<Array> powers;
   for (std::int64_t k = 0; k < n; ++k) powers.push_back(integer_pow(x, increasing ? k : n - 1 - k));
   return powers.empty() ? zeros({x.array().size(), 0}, x.array().dtype()) : stack(powers, 1);

@@ -118,9 +118,9 @@ Initializer variance_scaling(double scale, const std::string& mode, const std::s
     std::string all;
     for (const auto& [name, value] : known) {
       if (name == word) return value;
-      all += fmt::format("{}\"{}\"", all.empty() ? "" : ", ", name);
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
     }
-    throw Error(fmt::format("variance_scaling: {} \"{}\"; there are {}", what, word, all), effective_loc(loc));
+    throw Error(fmt::format("variance_scaling: unknown {} `{}`; available: {}", what, word, all), effective_loc(loc));
   };
   const Fan fan = one_of.operator()<Fan>(
       "mode", mode, {{"fan_in", Fan::in}, {"fan_out", Fan::out}, {"fan_avg", Fan::average}, {"fan_geo_avg", Fan::geometric_average}});

@@ -18,9 +18,11 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/numpy/argument_axis.h"
 
 namespace weft {
 
+using detail::axis_of;
 using detail::LocScope;
 using detail::to_string;
 
@@ -28,9 +30,6 @@ namespace {
 
 [[noreturn]] void refuse(const Arg& x, const char* operation, const std::string& what) {
   throw ShapeError(fmt::format("{}: {} {}", operation, to_string(x.aval()), what), detail::effective_loc(x.where()));
-}
-int axis_of(const Arg& x, int axis, const char* operation) {
-  return detail::normalize_axis(axis, x.array().ndim(), operation, x.aval(), x.where());
 }
 /// x[..., low:high, ...] along an axis.
 Array part(const Array& x, int axis, std::int64_t low, std::int64_t high) { return detail::slice_axis(x, axis, low, high, {}); }

@@ -77,7 +77,8 @@ Array transform(const char* name, const Arg& given, std::optional<Int> size, int
   Array v = convert(moveaxis(x, axis, -1), detail::wide_dtype(x.dtype()));
   const std::int64_t n = size ? std::int64_t{*size} : v.shape().back();
   if (n < 1)
-    throw ShapeError(fmt::format("{}: {} points along axis {} of {}", name, n, axis, to_string(given.aval())), detail::effective_loc(loc));
+    throw ShapeError(fmt::format("{}: {} points along axis {} of {}; there must be at least 1", name, n, axis, to_string(given.aval())),
+                     detail::effective_loc(loc));
   if (n < v.shape().back()) v = v(ellipsis, slice(0, n));
   if (n > v.shape().back()) {
     Shape more = v.shape();
@@ -95,7 +96,7 @@ Array transform_all(const char* name, const Arg& x, const FftnOptions& options, 
   else
     for (int d = ndim - sizes; d < ndim; ++d) axes.push_back(d);
   if ((sizes != 0 && sizes != static_cast<int>(axes.size())) || sizes > ndim)
-    throw ShapeError(fmt::format("{}: {} sizes for {} axes of {}", name, sizes, axes.size(), to_string(x.aval())),
+    throw ShapeError(fmt::format("{}: {} sizes for {} axes of {}; give one for each", name, sizes, axes.size(), to_string(x.aval())),
                      detail::effective_loc(x.where()));
   Array out = x.array();
   for (std::size_t i = 0; i < axes.size(); ++i)

@@ -8,11 +8,11 @@ namespace weft::fft {
 /// The discrete cosine transform of type II: twice the sum over j of x[j] cos(pi k (2 j + 1) / (2 n)), for each k. norm "ortho" makes it
 /// orthogonal, "forward" divides it by 2 n. Complex signals are transformed by their parts.
 Array dct(Arg x, FftOptions options = {});
-/// Its inverse, a transform of type III.
+/// The inverse of dct, a transform of type III.
 Array idct(Arg x, FftOptions options = {});
 /// dct along several axes, all of them if none are given.
 Array dctn(Arg x, FftnOptions options = {});
-/// Its inverse.
+/// The inverse of dctn.
 Array idctn(Arg x, FftnOptions options = {});
 
 }  // namespace weft::fft

@@ -379,7 +379,9 @@ Array tensorinv(Arg a, Int first) {
   LocScope scope(a.where());
   const Shape& p = a.array().shape();
   const std::int64_t ind = first;
-  if (ind < 1 || ind > p.size()) throw Error(fmt::format("tensorinv: ind is {}", ind), detail::effective_loc(a.where()));
+  if (ind < 1 || ind > p.size())
+    throw Error(fmt::format("tensorinv: ind is {}; {} takes 1 to {}", ind, to_string(a.aval()), p.size()),
+                detail::effective_loc(a.where()));
   const Shape to(p.begin(), p.begin() + ind), from(p.begin() + ind, p.end());
   if (to.num_elements() != from.num_elements())
     refuse(a, fmt::format("tensorinv: the first {} dimensions of {} and the others must have as many elements", ind, to_string(a.aval())));

@@ -22,7 +22,7 @@ RegularGridInterpolator::RegularGridInterpolator(std::vector<Array> points, Arg 
     : points_(std::move(points)), values_(values.array()), options_(std::move(options)) {
   const SourceLoc loc = values.where();
   if (options_.method != "linear" && options_.method != "nearest")
-    throw Error(fmt::format("RegularGridInterpolator: method \"{}\"; there are \"linear\" and \"nearest\"", options_.method), loc);
+    throw Error(fmt::format("RegularGridInterpolator: unknown method `{}`; available: linear, nearest", options_.method), loc);
   if (points_.empty() || points_.size() > static_cast<std::size_t>(values_.ndim()))
     throw ShapeError(
         fmt::format("RegularGridInterpolator: lines of {} for values {}", counted(points_.size(), "dimension"), to_string(values_.aval())),

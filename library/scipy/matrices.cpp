@@ -59,7 +59,7 @@ Array by_place(const Array& x, std::int64_t rows, std::int64_t columns, const au
 }
 std::int64_t size_of(const char* name, Int n, SourceLoc loc) {
   const std::int64_t size = n;
-  if (size < 0) refuse(loc, fmt::format("{}: n is {}", name, size));
+  if (size < 0) refuse(loc, fmt::format("{}: n is {}; it must not be negative", name, size));
   return size;
 }
 
@@ -115,7 +115,7 @@ Array convolution_matrix(Arg a, Int columns, const std::string& mode) {
   LocScope scope(a.where());
   const Array v = vectors("convolution_matrix", a);
   const std::int64_t m = v.shape().back(), n = columns;
-  if (n < 1) refuse(a.where(), fmt::format("convolution_matrix: n is {}", n));
+  if (n < 1) refuse(a.where(), fmt::format("convolution_matrix: n is {}; it must be at least 1", n));
   std::int64_t first = 0, rows = m + n - 1;
   if (mode == "same")
     rows = std::max(m, n), first = (std::min(m, n) - 1) / 2;

@@ -20,7 +20,7 @@ Array hankel(Arg c, Arg r);
 Array circulant(Arg c);
 /// The matrix whose product with a vector of n elements is its convolution with a, by mode "full", "same" or "valid".
 Array convolution_matrix(Arg a, Int n, const std::string& mode = "full");
-// Of vectors without batch dimensions.
+// The arguments of these are vectors, without batch dimensions.
 /// The companion matrix of the polynomial with the coefficients a, the highest power first.
 Array companion(Arg a);
 /// Leslie's matrix of a population: birth rates f in the first row, survival rates s, one fewer, below the diagonal.

@@ -37,7 +37,7 @@ constexpr double a[stages][stages - 1] = {{},
                                           {35. / 384, 0, 500. / 1113, 125. / 192, -2187. / 6784, 11. / 84}};
 /// The difference of the results of order 5 and 4.
 constexpr double error_weights[stages] = {71. / 57600, 0, -71. / 16695, 71. / 1920, -17253. / 339200, 22. / 525, -1. / 40};
-/// Of the term of fourth order of the interpolant (program DOPRI5).
+/// The weights of the interpolant's term of fourth order (program DOPRI5).
 constexpr double dense_weights[stages] = {-12715105075. / 11282082432,  0,
                                           87487479700. / 32700410799,   -10690763975. / 1880347072,
                                           701980252875. / 199316789632, -1453857185. / 822651844,

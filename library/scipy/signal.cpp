@@ -95,14 +95,15 @@ Segments segments_of(const char* name, const Options& options, std::optional<Int
   Segments s;
   const auto& window = options.window;
   s.size = nperseg ? std::int64_t{*nperseg} : window.values() ? window.values()->size() : length;
-  if (s.size < 1) refuse(loc, fmt::format("{}: nperseg is {}", name, s.size));
+  if (s.size < 1) refuse(loc, fmt::format("{}: nperseg is {}; it must be at least 1", name, s.size));
   if (!window.values()) s.size = std::min(s.size, length);
   if (s.size > length) refuse(loc, fmt::format("{}: segments of {} are longer than the signal, {}", name, s.size, length));
   const std::int64_t overlap = options.noverlap ? std::int64_t{*options.noverlap} : s.size / 2;
-  if (overlap < 0 || overlap >= s.size) refuse(loc, fmt::format("{}: noverlap is {}, of segments of {}", name, overlap, s.size));
+  if (overlap < 0 || overlap >= s.size)
+    refuse(loc, fmt::format("{}: noverlap is {}; it must be at least 0 and less than a segment, {}", name, overlap, s.size));
   s.step = s.size - overlap;
   s.transform = options.nfft ? std::int64_t{*options.nfft} : s.size;
-  if (s.transform < s.size) refuse(loc, fmt::format("{}: nfft is {}, less than a segment, {}", name, s.transform, s.size));
+  if (s.transform < s.size) refuse(loc, fmt::format("{}: nfft is {}; it must be at least a segment, {}", name, s.transform, s.size));
   s.window = window_values(name, window, s.size, dtype.real_part(), loc);
   s.one_sided = options.return_onesided && !dtype.is_complex();
   s.fs = options.fs;
@@ -304,13 +305,14 @@ TimeSignal istft(Arg given, IstftOptions options) {
   if (frequency == time) refuse(loc, "istft: freq_axis and time_axis are the same axis");
   const std::int64_t bins = z.shape()[frequency], usual = options.input_onesided ? 2 * (bins - 1) : bins;
   const std::int64_t size = options.nperseg ? std::int64_t{*options.nperseg} : usual;
-  if (size < 1) refuse(loc, fmt::format("istft: nperseg is {}", size));
+  if (size < 1) refuse(loc, fmt::format("istft: nperseg is {}; it must be at least 1", size));
   const std::int64_t transform = options.nfft                                  ? std::int64_t{*options.nfft}
                                  : options.input_onesided && size == usual + 1 ? usual + 1
                                                                                : usual;
   const std::int64_t overlap = options.noverlap ? std::int64_t{*options.noverlap} : size / 2, step = size - overlap;
-  if (transform < size) refuse(loc, fmt::format("istft: nfft is {}, less than a segment, {}", transform, size));
-  if (overlap < 0 || step < 1) refuse(loc, fmt::format("istft: noverlap is {}, of segments of {}", overlap, size));
+  if (transform < size) refuse(loc, fmt::format("istft: nfft is {}; it must be at least a segment, {}", transform, size));
+  if (overlap < 0 || step < 1)
+    refuse(loc, fmt::format("istft: noverlap is {}; it must be at least 0 and less than a segment, {}", overlap, size));
   const Array moved = moveaxis(z, {time, frequency}, {-2, -1});
   Array frames = options.input_onesided ? fft::irfft(moved, {.n = transform}) : fft::ifft(moved, {.n = transform});
   frames = frames(ellipsis, slice(0, size));

@@ -17,18 +17,19 @@
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/linalg/linalg.h"
+#include "weft/library/numpy/argument_axis.h"
 #include "weft/library/numpy/numpy.h"
 #include "weft/transforms/maps/vmap.h"
 
 namespace weft::stats {
 
+using detail::axis_of;
 using detail::LocScope;
 using detail::to_string;
 
 namespace {
 
-int axis_of(const Arg& x, int axis, const char* name) { return detail::normalize_axis(axis, x.array().ndim(), name, x.aval(), x.where()); }
-/// Of a vector, from 1.
+/// The ranks of a vector's elements, counted from 1.
 Array ranks(const Array& x, const std::string& method) {
   if (method == "ordinal") return argsort(argsort(x)) + 1;
   const Array sorted = sort(x), before = searchsorted(sorted, x);

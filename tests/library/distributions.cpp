@@ -77,8 +77,8 @@ TEST_CASE("shapes that fit no distribution are refused") {
   CHECK(message_of([] { stats::dirichlet::pdf(ones(2), ones(4)); }) ==
         "dirichlet: x is f32[2] and alpha f32[4]; alpha must be a vector, and x's first axis as long or shorter by one");
   CHECK(message_of([] { gammainc(ones({}, complex64), 1.f); }).starts_with("gammainc: "));
-  CHECK(message_of([] { polyadd(ones({2, 2}), ones(2)); }) == "polyadd: f32[2,2] is no vector of coefficients");
-  CHECK(message_of([] { convolve2d(ones({2, 2}), ones(2)); }) == "convolve2d: f32[2] is no matrix");
+  CHECK(message_of([] { polyadd(ones({2, 2}), ones(2)); }) == "polyadd: f32[2,2] is not a vector of coefficients");
+  CHECK(message_of([] { convolve2d(ones({2, 2}), ones(2)); }) == "convolve2d: f32[2] is not a matrix; it must have two dimensions");
   CHECK(message_of([] { convolve2d(ones({2, 2}), ones({1, 3}), "valid"); }) ==
         "convolve2d: neither of f32[2,2] and f32[1,3] lies inside of the other, as mode valid needs");
   CHECK(message_of([] { cov(ones(3), ones(4)); }) == "cov: f32[3] has 3 samples and f32[4] has 4; they must be as many");

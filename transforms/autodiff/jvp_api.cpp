@@ -1,3 +1,4 @@
+// jvp as users call it: checks of primals and tangents, and the call of the forward derivative.
 #include <fmt/format.h>
 
 #include "weft/core/errors/error.h"

@@ -494,16 +494,15 @@ std::int64_t checked_batch(std::int64_t size, SourceLoc loc) {
   return size;
 }
 int associative_axis(const std::vector<Array>& leaves, int axis, SourceLoc loc) {
-  if (leaves.empty()) throw PytreeError("associative_scan: there are no arrays to scan", loc);
-  for (const Array& x : leaves) {
-    if (axis < -x.ndim() || axis >= x.ndim())
-      throw AxisError(fmt::format("associative_scan: axis {} of {}", axis, to_string(x.aval())), loc);
-    const int a = axis < 0 ? axis + x.ndim() : axis, first = axis < 0 ? axis + leaves[0].ndim() : axis;
-    if (x.shape()[a] != leaves[0].shape()[first])
-      throw ShapeError(
-          fmt::format("associative_scan: axis {} has different sizes in the arrays {}", axis, fmt::join(types_of(leaves), ", ")), loc);
-  }
-  return axis < 0 ? axis + leaves[0].ndim() : axis;
+  if (leaves.empty()) throw PytreeError("associative_scan: there are no arrays to scan; give at least one", loc);
+  const auto in = [&](const Array& x) { return normalize_axis(axis, x.ndim(), "associative_scan", x.aval(), loc); };
+  const int first = in(leaves[0]);
+  for (const Array& x : leaves)
+    if (x.shape()[in(x)] != leaves[0].shape()[first])
+      throw ShapeError(fmt::format("associative_scan: axis {} has different sizes in the arrays {}; they must be equal", axis,
+                                   fmt::join(types_of(leaves), ", ")),
+                       loc);
+  return first;
 }
 
 }  // namespace weft::detail

@@ -78,7 +78,7 @@ std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, co
   }
   if (first != dims.size()) return f.args[first].shape()[dims[first]];
   if (!given) throw AxisError(fmt::format("{}: no argument is mapped; map one in in_axes, or give axis_size", operation), f.loc);
-  if (*given < 0) throw AxisError(fmt::format("{}: axis_size is {}", operation, *given), f.loc);
+  if (*given < 0) throw AxisError(fmt::format("{}: axis_size is {}; it must not be negative", operation, *given), f.loc);
   return *given;
 }
 

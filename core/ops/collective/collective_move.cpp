@@ -255,7 +255,8 @@ struct Ppermute : LinearCollective<Ppermute> {
       if (const auto twice = std::adjacent_find(side->begin(), side->end()); twice != side->end())
         c.fail<AxisError>(fmt::format("perm names the {} {} twice", side == &from ? "source" : "destination", *twice),
                           "each device sends to one and receives from one at most");
-      if (!side->empty() && side->front() < 0) c.fail<AxisError>(fmt::format("perm holds the device {}", side->front()));
+      if (!side->empty() && side->front() < 0)
+        c.fail<AxisError>(fmt::format("perm holds the device {}", side->front()), "devices are numbered from 0");
     }
     return c.in[0];
   }

@@ -39,7 +39,7 @@ std::vector<Aval> Scan::abstract_eval(const OpContext& c) {
   check_parts(c, {p.num_consts, p.num_carry}, c.in.size());
   check_parts(c, {p.num_consts, p.num_carry}, p.jaxpr.data().input_avals().size(), "inputs of the body");
   check_parts(c, {p.num_carry}, p.jaxpr.data().outputs.size(), "results of the body");
-  if (p.length < 0) c.fail<ShapeError>(fmt::format("a length of {} is not possible", p.length));
+  if (p.length < 0) c.fail<ShapeError>(fmt::format("the length is {}", p.length), "it must not be negative");
   const Counts n = count(p);
   const auto in = p.jaxpr.data().input_avals();
   if (in.size() != c.in.size()) c.fail<PytreeError>(fmt::format("the body takes {}, given {}", counted(in.size(), "operand"), c.in.size()));

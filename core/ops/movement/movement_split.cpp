@@ -35,7 +35,7 @@ struct Split {
     std::int64_t total = 0;
     std::vector<Aval> out;
     for (std::int64_t size : p.sizes) {
-      if (size < 0) c.fail<ShapeError>(fmt::format("a piece has size {}", size));
+      if (size < 0) c.fail<ShapeError>(fmt::format("a piece has size {}", size), "sizes must not be negative");
       total += size;
       out.push_back(c.in[0].with_shape(c.in[0].shape.with(p.axis, size)));
     }

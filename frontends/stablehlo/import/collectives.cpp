@@ -383,7 +383,7 @@ const Import ragged_import("custom_call.ragged_all_to_all", [](OpCall& c) -> Val
   const std::int64_t listed = c.in(2).size(), slices = listed / n;
   for (std::size_t i = 2; i < 6; ++i)
     if (c.in(i).ndim() != 1 || c.in(i).size() != listed || !c.in(i).dtype().is_integer() || slices * n != listed)
-      c.fail("its offsets and sizes are no lists of as many integers for each device of a group");
+      c.fail("its offsets and sizes must be lists of one integer for each device of a group");
   const std::int64_t rows_in = x.shape()[0], rows_out = y.shape()[0];
   if (rows_in == 0 || rows_out == 0) return {y};
   // What each device of the group has, in order.
