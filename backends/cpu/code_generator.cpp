@@ -214,8 +214,6 @@ std::string generate(llvm::Module& module, const Processor& p) {
   return write_file(module, *make_machine(p, llvm::CodeGenOptLevel::Less), false);
 }
 
-std::span<const std::string_view> known_processors() { return kKnown; }
-
 Processor processor_named(std::string_view name) {
   if (name == "native") return processor();
   processor();  // LLVM's settings

@@ -22,10 +22,9 @@ struct Processor {
   VectorFeatures vectors;
 };
 const Processor& processor();
-/// A processor that object files are written for: "native", or one of known_processors(). Throws CompileError for others.
+/// A processor that object files are written for: "native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or "aarch64". Throws
+/// CompileError for others.
 Processor processor_named(std::string_view name);
-/// "x86-64", "x86-64-v2", ..., those with less first; "aarch64".
-std::span<const std::string_view> known_processors();
 
 ModuleOwner new_module(llvm::LLVMContext& context, const std::string& name, CodeTier tier);
 ModuleOwner new_module(llvm::LLVMContext& context, const std::string& name, const Processor& p);

@@ -17,7 +17,7 @@ class InterpretedCode {
   /// nullptr if the function has an operation that the interpreter doesn't know.
   static std::unique_ptr<InterpretedCode> of(const llvm::Function& f);
   virtual ~InterpretedCode() = default;
-  /// Of the type of a kernel.
+  /// Runs the function, with the arguments that a compiled kernel has.
   virtual void run(void* const* args, std::int64_t begin, std::int64_t end) const = 0;
 };
 

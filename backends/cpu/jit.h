@@ -51,7 +51,7 @@ class NativeCode {
     std::vector<void*> table;
   };
   std::vector<Control> controls;  ///< one for each control step of the program itself
-  /// Of each kernel: how many blocks its schedule has, and how many of them are a task (Schedule::grain).
+  /// A kernel's schedule: how many blocks it has, and how many of them are a task (Schedule::grain).
   struct Blocks {
     std::int64_t number = 1, grain = 0;
   };

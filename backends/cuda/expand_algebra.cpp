@@ -62,7 +62,7 @@ Array along(const Array& x, const Shape& s, int axis = 1) {
 }
 Array positions(const Shape& s, int axis) { return iota_array(int32, s, axis, {}); }
 Array filled(const Array& value, const Shape& s) { return fill_shape(value, s, {}); }
-/// Of (count, n) marks, the position of the first one in each row, or n.
+/// The position of the first mark in each row of (count, n) marks; n in a row without marks.
 Array first_marked(const Array& marks) {
   const Shape& s = marks.shape();
   return reduce_min(where(marks, positions(s, 1), filled(make_literal(Number(s[1]), int32), s)), {1});

@@ -1,3 +1,4 @@
+// Fourier transforms of lengths with small prime factors as matmuls with matrices of roots of one.
 #include <cmath>
 #include <complex>
 #include <numbers>

@@ -1,3 +1,4 @@
+// Scatters in which the last of several updates to a position counts: all others are left out, as a GPU's threads keep no order among them.
 #include <algorithm>
 
 #include "weft/backends/cuda/expand.h"

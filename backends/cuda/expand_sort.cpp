@@ -1,3 +1,4 @@
+// Sorts and top_k on a GPU: long lines by digits (radix.h), short ones by rounds of compare and exchange.
 #include <algorithm>
 #include <bit>
 

@@ -141,7 +141,7 @@ class Replay final : public MappedReplay {
   };
   using Places = std::vector<std::vector<DevicePointer>>;
 
-  /// Of the k-th of this process's devices.
+  /// The block of the k-th of this process's devices.
   Ref<Buffer>& at(std::vector<Ref<Buffer>>& value, std::size_t k) const { return value[here_[k]]; }
   const Ref<Buffer>& at(const std::vector<Ref<Buffer>>& value, std::size_t k) const { return value[here_[k]]; }
   static DevicePointer pointer(const Ref<Buffer>& b) { return static_cast<GpuBuffer&>(*b).pointer(); }

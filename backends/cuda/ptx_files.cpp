@@ -1,3 +1,4 @@
+// The PTX of each program that the CPU compiles, written to WEFT_PTX_DIR, so that it can be looked at without a GPU.
 #include <fmt/core.h>
 
 #include <cstdlib>

@@ -228,7 +228,7 @@ class SolverStep final : public DeviceStep {
             "cusolverDnXgesvd_bufferSize");
   }
 
-  /// Of a routine's forms that for the type of the elements.
+  /// The form of a routine, among those for the four types, that takes the elements' type.
   template <class F>
   F of_type(F s, F d, F c, F z) const {
     return type_ == solver::kFloat32 ? s : type_ == solver::kFloat64 ? d : type_ == solver::kComplex64 ? c : z;

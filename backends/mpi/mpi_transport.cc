@@ -57,12 +57,6 @@ class MpiTransport final : public Transport {
     check(MPI_Comm_size(here, &processes_here_), "MPI_Comm_size");
     check(MPI_Comm_free(&here), "MPI_Comm_free");
   }
-  std::string description() const override {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    MPI_Get_library_version(text, &length);
-    return std::string(text, static_cast<std::size_t>(length));
-  }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int processes_here() const override { return processes_here_; }

@@ -1,3 +1,5 @@
+// The application of a primitive: types are inferred and checked, then the operation is staged into a trace, or executed where none is
+// active.
 #include <fmt/format.h>
 
 #include <algorithm>

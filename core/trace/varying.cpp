@@ -169,8 +169,6 @@ CheckedAxes::CheckedAxes(const std::vector<std::string>& names) : before_(state(
 }
 CheckedAxes::~CheckedAxes() { state().axes.resize(before_); }
 
-bool is_checked(const std::string& axis) { return std::count(state().axes.begin(), state().axes.end(), axis) > 0; }
-
 Varying varying_over(const std::vector<std::string>& names) {
   Varying v = 0;
   const std::vector<std::string>& axes = state().axes;
@@ -229,7 +227,7 @@ std::optional<std::vector<Array>> add_noted_eqn(Trace& target, const Primitive& 
   std::vector<Array> in(inputs.begin(), inputs.end());
   const std::vector<Aval> avals = avals_of(in);
   if (op.kind == Kind::collective && collective_rules(op).exchange == Exchange::none) {
-    // Only what isn't marked yet: its operand may be a value that varies here.
+    // A value that varies over these axes already needs no pvary.
     const Varying axes = varying_over(collective_axes(op, *params));
     if (in.size() == 1 && axes && (axes & ~varying_of(in[0])) == 0) return in;
   }

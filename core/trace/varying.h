@@ -24,7 +24,6 @@ class [[nodiscard]] CheckedAxes {
  private:
   std::size_t before_;
 };
-bool is_checked(const std::string& axis);
 /// The set of those names that are checked axes.
 Varying varying_over(const std::vector<std::string>& names);
 std::vector<std::string> names_of(Varying v);

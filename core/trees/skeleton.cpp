@@ -27,7 +27,7 @@ std::string kind_of(const Skeleton& s) {
   return {};
 }
 
-// Of two trees, or of what one is expected to be and what it is, where both have one name.
+// How two trees differ; with one name for both, how a tree (b) differs from what it is expected to be (a).
 std::string difference(const Skeleton& a, const Skeleton& b, const std::string& path_a, const std::string& path_b) {
   const bool same_name = path_a == path_b;
   if (a.kind != b.kind || a.text != b.text || a.children.size() != b.children.size())

@@ -304,23 +304,23 @@ GradientTransformation adafactor(Schedule learning_rate, AdafactorOptions option
 /// momentum. `chain({clip_by_global_norm(1.), scale_by_adam(), add_decayed_weights(1e-4), scale_by_learning_rate(1e-3)})` is adamw of
 /// clipped gradients.
 GradientTransformation scale_by_adam(AdamOptions options = {});
-/// Of amsgrad.
+/// The part of amsgrad that scales the gradients.
 GradientTransformation scale_by_amsgrad(AdamOptions options = {});
-/// Of adamax.
+/// The part of adamax that scales the gradients.
 GradientTransformation scale_by_adamax(AdamOptions options = {});
-/// Of radam.
+/// The part of radam that scales the gradients.
 GradientTransformation scale_by_radam(AdamOptions options = {});
-/// Of adabelief.
+/// The part of adabelief that scales the gradients.
 GradientTransformation scale_by_belief(AdamOptions options = {.eps = 1e-16, .eps_root = 1e-16});
-/// Of yogi.
+/// The part of yogi that scales the gradients.
 GradientTransformation scale_by_yogi(AdamOptions options = {.eps = 1e-3});
-/// Of lion.
+/// The part of lion that scales the gradients.
 GradientTransformation scale_by_lion(double b1 = 0.9, double b2 = 0.99);
-/// Of sign_sgd.
+/// The part of sign_sgd that scales the gradients.
 GradientTransformation scale_by_sign();
-/// Of adagrad: by the root of the sum of the squares.
+/// The part of adagrad that scales the gradients: they are divided by the root of the sum of their squares.
 GradientTransformation scale_by_rss(AdagradOptions options = {});
-/// Of adadelta.
+/// The part of adadelta that scales the gradients.
 GradientTransformation scale_by_adadelta(AdadeltaOptions options = {});
 /// Options of scale_by_rms and scale_by_stddev.
 struct RmsOptions {
@@ -328,9 +328,9 @@ struct RmsOptions {
   double eps = 1e-8;         ///< as of RmspropOptions
   double initial_scale = 0;  ///< as of RmspropOptions
 };
-/// Of rmsprop: by the root of the mean square.
+/// The part of rmsprop that scales the gradients: they are divided by the root of their mean square.
 GradientTransformation scale_by_rms(RmsOptions options = {});
-/// Of rmsprop, centered: by the standard deviation.
+/// The same of a centered rmsprop: they are divided by their standard deviation.
 GradientTransformation scale_by_stddev(RmsOptions options = {});
 
 }  // namespace weft::optim

@@ -1,3 +1,4 @@
+// The optimisers: how each makes an update of a gradient and of what it keeps for a parameter (rules.h).
 #include <algorithm>
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// Pictures of which devices hold which blocks of an array, as SVG.
 #include <fmt/format.h>
 
 #include <algorithm>

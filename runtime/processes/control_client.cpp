@@ -1,3 +1,4 @@
+// A process's connection to the job's key-value store: a thread sends heartbeats and questions, and receives answers and news of failures.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>

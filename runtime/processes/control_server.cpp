@@ -1,3 +1,4 @@
+// The job's key-value store, in process 0: one thread serves the connections of all processes, and notices which of them have failed.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -22,9 +23,11 @@ namespace weft::detail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kHelloTime = std::chrono::seconds(10);
-constexpr auto kNoDescriptor = std::chrono::milliseconds(100);
-constexpr std::size_t kMaxStore = 64 << 20, kMaxBacklog = 16 << 20, kMaxStrangers = 64;
+constexpr auto kHelloTime = std::chrono::seconds(10);           // a connection that has not said hello by then is closed
+constexpr auto kNoDescriptor = std::chrono::milliseconds(100);  // until connections are accepted again when no file descriptor was left
+constexpr std::size_t kMaxStore = 64 << 20;                     // bytes of all keys and values
+constexpr std::size_t kMaxBacklog = 16 << 20;                   // bytes that one process has not taken yet; beyond, it is cut off
+constexpr std::size_t kMaxStrangers = 64;                       // connections beyond one for each process
 
 struct Connection {
   Socket socket;

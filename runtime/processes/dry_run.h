@@ -21,7 +21,6 @@ DryRunSettings parse_dry_run(const std::string& text);
 class DryTransport final : public Transport {
  public:
   explicit DryTransport(int size) : size_(size) {}
-  std::string description() const override { return "dry run"; }
   int rank() const override { return 0; }
   int size() const override { return size_; }
   int processes_here() const override { return 1; }

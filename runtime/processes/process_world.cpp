@@ -82,8 +82,6 @@ ProcessWorld::ProcessWorld(std::unique_ptr<ControlServer> server, std::unique_pt
       check_(check),
       crowded_(transport && transport->processes_here() > processors()) {}
 
-std::string ProcessWorld::transport_name() const { return transport_ ? transport_->description() : std::string("none"); }
-
 ProcessGroup& ProcessWorld::group(const std::vector<int>& ranks) {
   const std::lock_guard lock(running_);
   ProcessGroup& g = groups_[ranks];

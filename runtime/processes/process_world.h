@@ -51,7 +51,6 @@ class ProcessWorld final : public ProcessState {
   Seconds timeout() const { return timeout_; }
   ControlClient& control() { return *client_; }
   bool has_transport() const { return transport_ != nullptr; }
-  std::string transport_name() const;
   ProcessGroup& group(const std::vector<int>& ranks);
   /// The ranks of each open channel, in the order of opening; and the number of messages sent.
   std::vector<std::vector<int>> open_channels();

@@ -22,7 +22,6 @@ class Transport {
     std::size_t bytes;
   };
   virtual ~Transport() = default;
-  virtual std::string description() const = 0;  ///< "Open MPI v4.1.4 ..."
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual int processes_here() const = 0;  ///< the number of the job's processes on this machine

@@ -1,3 +1,4 @@
+// Tables of which devices hold which blocks of an array, as text and as SVG.
 #include "weft/runtime/sharded/global_arrays.h"
 
 #include <fmt/format.h>

@@ -93,7 +93,7 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
   llvm::Type* element = builder_.memory_type(n.dtype);
   llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(width));
   const int before = static_cast<int>(k_.dag.affine(n.operands[0]).constant - base);
-  // Of lanes that go backwards the last one's record is the first in memory.
+  // Where lanes go backwards in memory, the last lane's record is the first.
   const bool back = apart < 0;
   const int first = back ? (lanes - 1) * stride : 0;
   // The last vector ends where the last record does.

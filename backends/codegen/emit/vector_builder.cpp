@@ -125,7 +125,7 @@ Value* VectorBuilder::extremum_of_numbers(bool maximum, Value* a, Value* b) {
 Value* VectorBuilder::extremum(bool maximum, Value* a, Value* b) {
   if (number_of(b)) std::swap(a, b);
   if (const llvm::ConstantFP* number = number_of(a)) {
-    // Of equals the number is chosen where it is the zero that is wanted.
+    // +0 and -0 compare equal: the select yields the constant for them where that is the zero that is wanted.
     if (number->isZero() && number->isNegative() != maximum)
       return ir_.CreateSelect(maximum ? ir_.CreateFCmpOGE(a, b) : ir_.CreateFCmpOLE(a, b), a, b);
     return ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);

@@ -377,7 +377,7 @@ std::optional<KernelValue> rounded_down(Dag& dag, KernelValue condition, KernelV
     return {};
   if (power) return dag.shr_arithmetic(x, dag.integer(x.dtype, std::countr_zero(static_cast<std::uint64_t>(by))));
   if (x.dtype.itemsize() > 4) return {};
-  // Of x < 0 it is ~(~x / by), and ~x isn't negative.
+  // For x < 0 the quotient is ~(~x / by), and ~x isn't negative.
   const int bits = 8 * static_cast<int>(x.dtype.itemsize());
   const DType without_sign = bits == 8 ? uint8 : bits == 16 ? uint16 : uint32;
   const KernelValue sign = dag.shr_arithmetic(x, dag.integer(x.dtype, bits - 1));

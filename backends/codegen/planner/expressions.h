@@ -65,7 +65,7 @@ class Expressions {
     Var var;
     std::size_t begin = 0, end = 0;  ///< end is 0 while the element is being computed, and after ExpressionTooLarge
   };
-  /// Of each element that was computed, in the order in which that began: those within one are between its begin and its end.
+  /// The elements that were computed, in the order in which their computation began; the nodes of one are between its begin and its end.
   const std::vector<Extent>& extents() const { return extents_; }
 
  private:

@@ -1,3 +1,5 @@
+// Which roots share a kernel: a root joins one whose outer loops run over the same points, where what it reads of the kernel's earlier
+// nests is at its own outer point, and where fusing them saves more than it costs.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +10,8 @@ namespace weft::detail {
 namespace {
 
 constexpr double kSmall = 60e3;  // kernels of fewer cycles are not worth a fork, so they need no outer loop
-constexpr int kMaxNodes = 6000;  // of one kernel
+// Of one kernel. LLVM's time grows faster than a kernel's size, and a schedule splits some loops: a kernel has 64 at most.
+constexpr int kMaxNodes = 6000;
 constexpr std::size_t kMaxRoots = 24;
 constexpr std::int64_t kMaxDims = 56;
 constexpr std::int64_t kLargeBytes = 24 << 20;  // fusing results of this size side by side raises peak memory

@@ -1,3 +1,5 @@
+// Forms lane kernels (lanes.h): a loop, a factorisation, or a program of small reductions, over a batch, becomes one kernel in which each
+// lane of a vector computes one element of the batch, with that element's arrays in registers.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -18,9 +20,11 @@ namespace {
 
 constexpr std::int64_t kMaxWithoutBatch = 4;  // larger arrays without a batch are better vectorised along their dimensions
 constexpr std::int64_t kMaxChoices = 16;      // of an element of an array in registers, by a computed index
-constexpr std::int64_t kGuessedTrips = 64;
-constexpr std::size_t kMaxEquations = 200;  // of a program that becomes one kernel
-constexpr std::int64_t kMinPoints = 256, kMaxRow = 8, kMaxReducedRow = 16;
+constexpr std::int64_t kGuessedTrips = 64;    // of a while loop, for its cost
+constexpr std::size_t kMaxEquations = 200;    // of a program that becomes one kernel
+constexpr std::int64_t kMinPoints = 256;      // of a program: fewer leave vectors and threads empty
+constexpr std::int64_t kMaxRow = 8;           // the last dimension of its values; longer rows fill vectors themselves
+constexpr std::int64_t kMaxReducedRow = 16;
 
 std::int64_t product(const Shape& s, int from) {
   std::int64_t n = 1;
@@ -177,7 +181,7 @@ class Former : public LanePoint {
       for (Var v : e.outputs) check_row(j_.avals[v].shape, kMaxRow);
       if (k != Kind::reduce && k != Kind::cumulative && k != Kind::dot && k != Kind::library) continue;
       reduces = true;
-      // Of longer rows that are reduced, a kernel of its own reads whole vectors.
+      // Longer rows are better reduced by a kernel of their own, which reads whole vectors.
       for (Atom a : e.inputs) check_row(j_.aval(a).shape, kMaxReducedRow);
     }
     if (!reduces) throw NotLanes();

@@ -147,7 +147,7 @@ class PartialSorts {
   }
 
   static std::vector<Array> chosen(const Sort::Params& p, const Part& part, std::span<const Array> in, SourceLoc loc) {
-    // Of equal elements top_k takes the first one: seen from the end, the last one is.
+    // Among equal elements top_k takes the first; in the reversed array that is the last one of the original.
     const Array key = part.first ? codes_of_largest(in[0], loc) : reverse(in[0], {p.dimension}, loc);
     Array at = bind_all<TopKLargest>({p.dimension, part.count}, std::span(&key, 1), loc)[1];
     if (!part.first) {

@@ -51,7 +51,7 @@ class Reordering {
     const auto count = static_cast<std::size_t>(last - from) + 1;
     visits_ += count;
     if (visits_ > kVisits * order_.size()) return false;
-    // Of the equations from the update to the last reader: which depend on the update, and which are moved.
+    // For each equation from the update to the last reader: whether it depends on the update, and whether it is moved.
     std::vector<char> depends(count), wanted(count);
     const auto index = [&](int number) { return static_cast<std::size_t>(place(number) - from); };
     const auto within = [&](Atom a) {

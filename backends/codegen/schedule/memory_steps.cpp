@@ -29,7 +29,7 @@ std::uint64_t peeled_dims(const std::vector<LoopPlan>& loops) {
   return dims;
 }
 
-/// Of rows in memory that is far, where their lines are not many more than the vectors that gather from them.
+/// Prefetches gathered rows from far memory, where they have not many more lines than there are vectors that gather from them.
 void prefetch_gathered(const Kernel& k, const Target& target, const Access& a, const NestLoops& loops, Schedule& s) {
   const KernelArg& arg = k.args[static_cast<std::size_t>(a.arg)];
   const std::optional<GatheredRow> row = gathered_row(k, a.position, loops.vector, loops.loops[loops.loops.size() - 2].dim);

@@ -9,7 +9,8 @@
 namespace weft::detail::lapack {
 namespace {
 
-// Of more, a library's blocks for its registers and caches are faster; so is its elimination of a single matrix, of whatever size.
+// Sizes of matrices that are factored side by side. For larger ones, and for a single matrix of any size, a library is faster, which
+// works on blocks that fit registers and caches.
 constexpr Columns kFactored{0, 32}, kReflected{16, 32};
 
 template <class T>

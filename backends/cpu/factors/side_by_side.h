@@ -7,10 +7,10 @@ namespace weft::detail::lapack {
 
 constexpr double kLostColumn = 0.25;
 
-/// What there is for real and for complex matrices.
+/// The eliminations that there are for real and for complex matrices, of which each lane of a vector has one.
 template <class R>
 struct Eliminations {
-  /// Of a (n x n, Hermitian, read below the diagonal) the lower triangle becomes Cholesky's factor. `good` becomes 0 where a isn't positive
+  /// The lower triangle of a (n x n, Hermitian, read below the diagonal) becomes Cholesky's factor. `good` becomes 0 where a isn't positive
   /// definite.
   void (*cholesky)(R* a, int n, R* good) = nullptr;
   /// a (m x n) becomes its factors; `pivots`: the row that each row was interchanged with.

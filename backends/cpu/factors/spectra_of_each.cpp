@@ -11,7 +11,7 @@
 namespace weft::detail::lapack {
 namespace {
 
-// Of more, LAPACK's reductions to few diagonals are faster.
+// Sizes of matrices that are decomposed side by side; for larger ones LAPACK's reductions to few diagonals are faster.
 constexpr Columns kEigenvalues{16, 24}, kComplexEigenvalues{8, 16}, kSingularValues{12, 16};
 constexpr std::int64_t kMostElements = 512;  // of singular value decompositions
 constexpr int kMostAdded = 2;                // vectors beyond those that have a singular value

@@ -1,3 +1,4 @@
+// Transforms along an axis that is not the last: in vectors whose lanes are neighbouring lines, or line by line where lines are long.
 #include <algorithm>
 
 #include "weft/backends/cpu/fft/axes.h"

@@ -1,3 +1,5 @@
+// Transforms along the last axis, of complex and of real signals. A real one of even length is a complex one of half the length, whose
+// parts are the even and the odd elements.
 #include <algorithm>
 
 #include "weft/backends/cpu/fft/axes.h"

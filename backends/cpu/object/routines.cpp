@@ -1,3 +1,5 @@
+// The routines of the archive for programs ahead of time (backends/aot) that stand in an object file in place of equations, and the
+// equations that are expanded into others there.
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -26,7 +26,7 @@ struct ProcessMoveTransform {
   static constexpr std::string_view name = "process_move", doc = "It moves between what processes have and the global array.";
   using Function = ProcessMoveTo();
 };
-/// Where the operation moves its operand; nothing if it is none of these.
+/// Where the operation moves its operand to; nothing for operations other than the two.
 std::optional<ProcessMoveTo> process_move(const Primitive& op);
 /// This process's rows, as a part of the global array of all processes' rows; and back.
 Array bind_host_local_to_global(const Array& x, ProcessLocalParams params, SourceLoc loc);

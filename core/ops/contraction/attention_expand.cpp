@@ -32,7 +32,7 @@ Array with_window(const Array& x, const Array& part, const std::vector<Array>& s
   in.insert(in.end(), starts.begin(), starts.end());
   return bind_all<DynamicUpdateSlice>({}, in, {})[0];
 }
-/// With zeros behind an axis, up to a size.
+/// x with zeros behind the axis's elements, up to a size.
 Array padded(const Array& x, int axis, std::int64_t size) {
   if (x.shape()[axis] == size) return x;
   PaddingConfig config(static_cast<std::size_t>(x.ndim()));

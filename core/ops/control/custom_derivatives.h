@@ -79,7 +79,7 @@ struct CustomLinParams {
   friend bool operator==(const CustomLinParams&, const CustomLinParams&) = default;
 };
 
-/// Of logaddexp, also where it is read from a text.
+/// The rule of logaddexp, which an equation read from a text gets, too.
 Ref<const JvpRule> logaddexp_rule();
 std::vector<Array> bind_custom_jvp(const std::string& name, const Jaxpr& j, RuleParam<JvpRule> rule, std::span<const Array> inputs,
                                    SourceLoc loc);

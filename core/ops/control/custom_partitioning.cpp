@@ -20,7 +20,7 @@ void read_param(ParamReader& r, CallPartitionerParam& v) { v.name = r.read_strin
 
 namespace {
 
-/// In place of the call.
+/// Runs the body in place of the call.
 std::vector<Array> run_in_place(const ParamsRef&, Jaxpr body, std::span<const Array> inputs, SourceLoc) { return eval_jaxpr(body, inputs); }
 
 struct CustomPartitioning {

@@ -25,7 +25,7 @@ struct Scaled {
 };
 Scaled scaled(KernelBuilder& b, V x, V size) {
   const bool wide = x.dtype == float64;
-  // So far apart that sinh and cosh are exp / 2 below the limit, too.
+  // limit - step is so large that sinh and cosh are exp / 2 there, too.
   const double limit = wide ? 709 : 88, step = wide ? 640 : 64;
   const V large = b.gt(size, number(b, x, limit));
   return {b.select(large, b.sub(x, b.copysign(number(b, x, step), x)), x), b.select(large, number(b, x, std::exp(step)), number(b, x, 1))};

@@ -228,7 +228,7 @@ struct Pow : Binary<Pow> {
         });
     });
   }
-  /// Of exponents that are computed on as I.
+  /// The powers with integer exponents, which are computed with as I.
   template <class C, class I>
   static void reference_of_whole(const ReferenceContext& c) {
     C base[ElementBlocks::kSize], out[ElementBlocks::kSize];

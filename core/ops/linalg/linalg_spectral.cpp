@@ -16,7 +16,7 @@
 namespace weft::detail {
 namespace {
 
-/// In x's dtype: of real numbers, complex ones where x is.
+/// The real numbers in x's dtype: complex ones where x is complex.
 Array like(const Array& x, const Array& real) { return as_dtype(real, x.dtype()); }
 /// The equation with parameters by which the result `kept` is the only one, of two; nothing where the other one is read.
 template <class P>

@@ -1,3 +1,4 @@
+// Scattered products (scatter-mul): the product of all other updates of an element, for the derivative by one of them.
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"

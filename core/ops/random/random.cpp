@@ -176,7 +176,7 @@ struct RandomBits {
   }
 };
 
-// What is made of a key without using it up.
+// These read a key without using it up: its words, and keys derived from it, are independent of what is drawn with it.
 const KeyUseRule<RandomUnwrap> unwrap_uses([](const ParamsBase&, KeyUses&) {});
 const KeyUseRule<RandomFoldIn> fold_in_uses([](const ParamsBase&, KeyUses&) {});
 

@@ -30,7 +30,7 @@ WordArrays cipher(const WordArrays& key, WordArrays counter) {
   return counter;
 }
 
-/// With `count` dimensions of size 1 behind its own.
+/// x with `count` further dimensions of size 1 behind its own.
 Array with_trailing(const Array& x, int count) {
   std::vector<int> axes;
   for (int i = 0; i < count; ++i) axes.push_back(x.ndim() + i);

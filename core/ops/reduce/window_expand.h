@@ -15,7 +15,7 @@ struct WindowExpansionTransform {
                                     doc = "A reduction over windows, expanded into elementwise operations and data movement.";
   using Function = WindowExpansion(const ParamsBase& params, std::span<const Aval> in);
 };
-/// Of choices: tangents at what windows choose, and elements added there.
+/// The expansions of select_and_gather_add and of select_and_scatter_add.
 WindowExpansion expand_choice(const SelectAndGatherParams& p, std::span<const Aval> in);
 WindowExpansion expand_scatter_to_choice(const SelectAndScatterParams& p, std::span<const Aval> in);
 

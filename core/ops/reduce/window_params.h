@@ -54,7 +54,7 @@ inline Shape window_shape(const std::vector<WindowDim>& dims) {
   return shape;
 }
 
-/// With another dimension, along which windows are single elements.
+/// The parameters with another dimension at `at`, along which windows are single elements.
 template <class P>
 P with_unit_window(P p, int at) {
   auto insert = [&](auto& list, auto value) { list.insert(list.begin() + at, value); };
