@@ -10,7 +10,7 @@
 #include "weft/backends/codegen/emit/emit.h"
 #include "weft/backends/codegen/planner/program.h"
 #include "weft/backends/codegen/schedule/schedule.h"
-#include "weft/backends/cpu/interpreted_code.h"
+#include "weft/backends/cpu/interpreter/interpreted_code.h"
 
 namespace weft::detail {
 

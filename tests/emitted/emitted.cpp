@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "weft/backends/codegen/emit/instruction_order.h"
-#include "weft/backends/cpu/interpreted_code.h"
+#include "weft/backends/cpu/interpreter/interpreted_code.h"
 
 using namespace weft::detail;
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "weft/backends/codegen/planner/expressions.h"
-#include "weft/backends/codegen/planner/lanes.h"
+#include "weft/backends/codegen/planner/lanes/lanes.h"
 #include "weft/backends/codegen/planner/program.h"
 
 namespace weft::detail {

@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "weft/backends/codegen/planner/lane_scope.h"
+#include "weft/backends/codegen/planner/lanes/lane_scope.h"
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/backends/codegen/schedule/cost.h"
 #include "weft/core/array/shape.h"

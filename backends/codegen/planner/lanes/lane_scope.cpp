@@ -1,4 +1,4 @@
-#include "weft/backends/codegen/planner/lane_scope.h"
+#include "weft/backends/codegen/planner/lanes/lane_scope.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include <limits>
 #include <utility>
 
-#include "weft/backends/codegen/planner/lanes.h"
+#include "weft/backends/codegen/planner/lanes/lanes.h"
 #include "weft/core/ops/linalg/linalg.h"
 
 namespace weft::detail {

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "weft/backends/codegen/planner/expressions.h"
-#include "weft/backends/codegen/planner/lanes.h"
+#include "weft/backends/codegen/planner/lanes/lanes.h"
 
 namespace weft::detail {
 

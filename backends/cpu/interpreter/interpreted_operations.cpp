@@ -1,4 +1,4 @@
-#include "weft/backends/cpu/interpreted_operations.h"
+#include "weft/backends/cpu/interpreter/interpreted_operations.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>

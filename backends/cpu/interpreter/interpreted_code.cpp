@@ -1,4 +1,4 @@
-#include "weft/backends/cpu/interpreted_code.h"
+#include "weft/backends/cpu/interpreter/interpreted_code.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
@@ -15,7 +15,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "weft/backends/cpu/interpreted_operations.h"
+#include "weft/backends/cpu/interpreter/interpreted_operations.h"
 
 namespace weft::detail {
 namespace {
