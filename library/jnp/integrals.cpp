@@ -27,7 +27,7 @@
 namespace weft {
 
 using detail::continued_fraction;
-using detail::epsilon;
+using detail::epsilon_of;
 using detail::LocScope;
 using detail::real_operands;
 using detail::RealOperands;
@@ -65,7 +65,7 @@ Array expn_value(const Array& n, const Array& x) {
   struct State {
     Array power, sum, k;
   };
-  const double least = epsilon(x) / 8;
+  const double least = epsilon_of(x.dtype()) / 8;
   const Array sum = while_loop([=](const State& s) { return (any(abs(s.power) > least * abs(s.sum)) | (s.k < 3)) & (s.k < 5000); },
                                [=](const State& s) {
                                  const Array k = s.k + 1, power = -s.power * v / k, below = n - 1 - k;

@@ -6,6 +6,7 @@
 #include "weft/core/array/constructors.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
+#include "weft/library/linalg/linalg_operands.h"
 #include "weft/transforms/control/control_flow.h"
 
 namespace weft::detail {
@@ -19,16 +20,13 @@ struct RealOperands {
 /// Throws DTypeError for complex operands, ShapeError for shapes that don't broadcast together.
 RealOperands real_operands(const char* operation, std::initializer_list<Arg> args);
 
-/// The distance from 1 to the next number.
-inline double epsilon(const Array& x) { return x.dtype().real_part() == float64 ? 0x1p-52 : 0x1p-23; }
-
 /// The sum of term, next(term, 1), next(., 2), ... until nothing changes; elements that are done stay as they are.
 template <class Next>
 Array series(const Array& first, Next next) {
   struct State {
     Array term, sum, k;
   };
-  const double least = epsilon(first) / 16;
+  const double least = epsilon_of(first.dtype()) / 16;
   return while_loop([=](const State& s) { return any(abs(s.term) > least * abs(s.sum)) & (s.k < 5000); },
                     [=](const State& s) {
                       const Array k = s.k + 1, term = next(s.term, k);
@@ -45,7 +43,7 @@ Array continued_fraction(const Array& start, A a, B b, int at_least = 0) {
   struct State {
     Array f, c, d, change, n;
   };
-  const double tiny = start.dtype().real_part() == float64 ? 1e-290 : 1e-30, least = epsilon(start) * 2;
+  const double tiny = start.dtype().real_part() == float64 ? 1e-290 : 1e-30, least = epsilon_of(start.dtype()) * 2;
   const auto away_from_zero = [=](const Array& v) { return where(abs(v) < tiny, tiny, v); };
   const Array f = away_from_zero(start);
   return while_loop([=](const State& s) { return (any(abs(s.change - 1) > least) | (s.n < at_least)) & (s.n < 5000); },

@@ -14,23 +14,26 @@
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/linalg/linalg.h"
-#include "weft/core/ops/linalg/linalg_operands.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/linalg/linalg_operands.h"
 
 namespace weft {
 
 namespace detail {
 
-Array matrix_operand(const Arg& a, const char* operation, bool square) {
-  const Shape& s = a.array().shape();
-  if (s.size() < 2)
+Array matrix_operand(const Arg& a, const char* operation) {
+  if (a.array().ndim() < 2)
     throw ShapeError(fmt::format("{}: {} is not a matrix; it needs two dimensions or more", operation, to_string(a.aval())),
                      effective_loc(a.where()));
-  if (square && s.back() != s[s.size() - 2])
+  return as_dtype(a.array(), inexact_dtype(a.array().dtype()));
+}
+Array square_matrix_operand(const Arg& a, const char* operation) {
+  const Array x = matrix_operand(a, operation);
+  if (x.shape().back() != x.shape()[x.ndim() - 2])
     throw ShapeError(fmt::format("{}: {} is not square; the last two dimensions must be equal", operation, to_string(a.aval())),
                      effective_loc(a.where()));
-  return as_dtype(a.array(), inexact_dtype(a.array().dtype()));
+  return x;
 }
 double epsilon_of(DType dtype) {
   return dtype.real_part() == float64 ? std::numeric_limits<double>::epsilon() : double{std::numeric_limits<float>::epsilon()};
@@ -43,10 +46,11 @@ namespace linalg {
 
 using detail::LocScope;
 using detail::matrix_operand;
+using detail::square_matrix_operand;
 
 Array cholesky(Arg a, CholeskyOptions options) {
   LocScope scope(a.where());
-  const Array x = matrix_operand(a, "cholesky", true);
+  const Array x = square_matrix_operand(a, "cholesky");
   const Array l = tril(detail::cholesky_factor(detail::symmetrized(x), a.where()));
   return options.upper ? detail::adjoint(l) : l;
 }
@@ -59,13 +63,13 @@ Qr qr(Arg a, QrOptions options) {
     throw Error(
         fmt::format("qr: mode is '{}'{}; available: reduced, complete, r", mode, options.full_matrices ? " beside full_matrices" : ""),
         detail::effective_loc(a.where()));
-  const auto r = detail::qr_of(matrix_operand(a, "qr", false), {options.full_matrices || mode == "complete"}, a.where());
+  const auto r = detail::qr_of(matrix_operand(a, "qr"), {options.full_matrices || mode == "complete"}, a.where());
   return {mode == "r" ? Array() : r[0], r[1]};
 }
 
 Lu lu(Arg a) {
   LocScope scope(a.where());
-  const Array x = matrix_operand(a, "lu", false);
+  const Array x = matrix_operand(a, "lu");
   const detail::LuFactors f = detail::lu_factors(x, a.where());
   const std::int64_t m = x.shape()[x.ndim() - 2], n = x.shape().back(), k = std::min(m, n);
   const Array rows = detail::iota_array(int32, {m, 1}, 0, a.where());
@@ -76,7 +80,7 @@ Lu lu(Arg a) {
 
 Eigh eigh(Arg a) {
   LocScope scope(a.where());
-  const detail::Eigen r = detail::eigh_of(detail::symmetrized(matrix_operand(a, "eigh", true)), a.where());
+  const detail::Eigen r = detail::eigh_of(detail::symmetrized(square_matrix_operand(a, "eigh")), a.where());
   return {r.values, r.vectors};
 }
 Array eigvalsh(Arg a) { return eigh(a).eigenvalues; }
@@ -84,30 +88,30 @@ Array eigvalsh(Arg a) { return eigh(a).eigenvalues; }
 Svd svd(Arg a, SvdOptions options) {
   LocScope scope(a.where());
   if (!options.compute_uv) return {Array(), svdvals(a), Array()};
-  const auto r = detail::svd_of(matrix_operand(a, "svd", false), {true, options.full_matrices}, a.where());
+  const auto r = detail::svd_of(matrix_operand(a, "svd"), {true, options.full_matrices}, a.where());
   return {r[1], r[0], r[2]};
 }
 Array svdvals(Arg a) {
   LocScope scope(a.where());
-  return detail::svd_of(matrix_operand(a, "svdvals", false), {false, false}, a.where())[0];
+  return detail::svd_of(matrix_operand(a, "svdvals"), {false, false}, a.where())[0];
 }
 
 Array matrix_rank(Arg a) {
   LocScope scope(a.where());
-  const Array s = svdvals(Arg(matrix_operand(a, "matrix_rank", false), a.where()));
+  const Array s = svdvals(Arg(matrix_operand(a, "matrix_rank"), a.where()));
   const double size = static_cast<double>(std::max(a.array().shape().back(), a.array().shape()[a.array().ndim() - 2]));
   if (s.shape().back() == 0) return zeros(Shape(s.shape().begin(), s.shape().end() - 1), int32);
   return sum(s > max(s, -1, keepdims) * (size * detail::epsilon_of(s.dtype())), -1);
 }
 Array cond(Arg a) {
   LocScope scope(a.where());
-  const Array s = svdvals(Arg(matrix_operand(a, "cond", false), a.where()));
+  const Array s = svdvals(Arg(matrix_operand(a, "cond"), a.where()));
   return s(ellipsis, 0) / s(ellipsis, -1);
 }
 
 Array diagonal(Arg a) {
   LocScope scope(a.where());
-  if (a.array().ndim() < 2) matrix_operand(a, "diagonal", false);
+  if (a.array().ndim() < 2) matrix_operand(a, "diagonal");
   return detail::diagonal_of(a.array(), a.where());
 }
 Array trace(Arg a) {

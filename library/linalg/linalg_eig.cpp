@@ -14,14 +14,14 @@
 #include "weft/core/ops/control/callback.h"
 #include "weft/core/ops/control/custom_derivatives.h"
 #include "weft/core/ops/linalg/linalg.h"
-#include "weft/core/ops/linalg/linalg_operands.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/linalg/linalg.h"
+#include "weft/library/linalg/linalg_operands.h"
 
 namespace weft {
 
 using detail::LocScope;
-using detail::matrix_operand;
+using detail::square_matrix_operand;
 
 namespace detail {
 namespace {
@@ -112,12 +112,12 @@ namespace linalg {
 
 Eig eig(Arg a) {
   LocScope scope(a.where());
-  const std::vector<Array> r = detail::eig_of(matrix_operand(a, "eig", true), true, a.where());
+  const std::vector<Array> r = detail::eig_of(square_matrix_operand(a, "eig"), true, a.where());
   return {r[0], r[1]};
 }
 Array eigvals(Arg a) {
   LocScope scope(a.where());
-  return detail::eig_of(matrix_operand(a, "eigvals", true), false, a.where())[0];
+  return detail::eig_of(square_matrix_operand(a, "eigvals"), false, a.where())[0];
 }
 
 }  // namespace linalg

@@ -16,15 +16,16 @@
 #include "weft/core/ops/control/custom_derivatives.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/ops/linalg/linalg.h"
-#include "weft/core/ops/linalg/linalg_operands.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/linalg/linalg.h"
+#include "weft/library/linalg/linalg_operands.h"
 
 namespace weft {
 
 using detail::LocScope;
 using detail::matrix_operand;
+using detail::square_matrix_operand;
 
 namespace detail {
 namespace {
@@ -147,7 +148,7 @@ namespace linalg {
 
 Array pinv(Arg a, PinvOptions options) {
   LocScope scope(a.where());
-  const Array x = matrix_operand(a, "pinv", false);
+  const Array x = matrix_operand(a, "pinv");
   const double size = static_cast<double>(std::max(x.shape().back(), x.shape()[x.ndim() - 2]));
   const double rtol = options.rtol.value_or(10 * size * detail::epsilon_of(x.dtype()));
   const detail::Ref<const detail::JvpRule> rule = detail::make_ref<detail::PinvRule>(rtol);
@@ -158,7 +159,7 @@ Array pinv(Arg a, PinvOptions options) {
 
 Lstsq lstsq(Arg a, Arg b) {
   LocScope scope(a.where());
-  const Array p = matrix_operand(a, "lstsq", false);
+  const Array p = matrix_operand(a, "lstsq");
   const bool vector = b.array().ndim() == 1;
   const std::int64_t m = p.shape()[0], n = p.shape().back();
   if (p.ndim() != 2 || (b.array().ndim() != 2 && !vector) || b.array().shape()[0] != m)
@@ -180,7 +181,7 @@ Lstsq lstsq(Arg a, Arg b) {
 
 Array expm(Arg a) {
   LocScope scope(a.where());
-  const Array x = matrix_operand(a, "expm", true);
+  const Array x = square_matrix_operand(a, "expm");
   if (x.shape().back() == 0) return x;
   return detail::named("weft.expm", {}, std::span(&x, 1), a.where(),
                        [&](std::span<const Array> in) { return detail::exponential(in[0], a.where()); });
@@ -190,7 +191,7 @@ Array matrix_power(Arg a, Int exponent) {
   const std::int64_t n = exponent;
   LocScope scope(a.where());
   Array x = n < 0 ? inv(a) : a.array();
-  if (n >= 0 && (x.ndim() < 2 || x.shape().back() != x.shape()[x.ndim() - 2])) matrix_operand(a, "matrix_power", true);
+  if (n >= 0 && (x.ndim() < 2 || x.shape().back() != x.shape()[x.ndim() - 2])) square_matrix_operand(a, "matrix_power");
   if (n == 0) return broadcast_to(detail::identity_like(x, x.shape().back()), x.shape());
   Array power;
   for (std::uint64_t rest = n < 0 ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n); rest > 0; rest >>= 1) {

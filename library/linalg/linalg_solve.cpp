@@ -16,16 +16,17 @@
 #include "weft/core/ops/control/custom_derivatives.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/ops/linalg/linalg.h"
-#include "weft/core/ops/linalg/linalg_operands.h"
 #include "weft/core/ops/linalg/linear_solve.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/linalg/linalg.h"
+#include "weft/library/linalg/linalg_operands.h"
 
 namespace weft {
 
 using detail::LocScope;
 using detail::matrix_operand;
+using detail::square_matrix_operand;
 
 namespace detail {
 namespace {
@@ -143,7 +144,7 @@ namespace linalg {
 Array solve(Arg a, Arg b) {
   LocScope scope(a.where());
   const SourceLoc loc = a.where();
-  const Array p = matrix_operand(a, "solve", true);
+  const Array p = square_matrix_operand(a, "solve");
   const bool vector = b.array().ndim() == 1;
   if (b.array().ndim() == 0 || b.array().shape()[b.array().ndim() - (vector ? 1 : 2)] != p.shape().back())
     throw ShapeError(fmt::format("solve: {} and {}: the right-hand side must have as many rows as the matrix", detail::to_string(a.aval()),
@@ -174,10 +175,10 @@ Array solve(Arg a, Arg b, SolveOptions options) {
 
 Array triangular_solve(Arg a, Arg b, TriangularOptions options) {
   LocScope scope(a.where());
-  const Array p = matrix_operand(a, "triangular_solve", true);
+  const Array p = square_matrix_operand(a, "triangular_solve");
   const bool vector = b.array().ndim() == p.ndim() - 1 && b.array().ndim() > 0;
   const Array wide = vector ? expand_dims(b.array(), options.left_side ? -1 : -2) : b.array();
-  const Array q = matrix_operand(Arg(wide, b.where()), "triangular_solve", false);
+  const Array q = matrix_operand(Arg(wide, b.where()), "triangular_solve");
   const DType dtype = promote_types(p.dtype(), q.dtype());
   const Shape leading = detail::common_leading("triangular_solve", a, b, p.shape(), q.shape());
   const Array x = detail::solve_triangular(
@@ -188,14 +189,14 @@ Array triangular_solve(Arg a, Arg b, TriangularOptions options) {
 
 ChoFactor cho_factor(Arg a, bool lower) {
   LocScope scope(a.where());
-  const Array x = matrix_operand(a, "cho_factor", true);
+  const Array x = square_matrix_operand(a, "cho_factor");
   if (lower) return {detail::cholesky_factor(x, a.where()), true};
   return {detail::adjoint(detail::cholesky_factor(detail::adjoint(x), a.where())), false};
 }
 Array cho_solve(const ChoFactor& factor, Arg b) {
   LocScope scope(b.where());
   const Arg c(factor.c, b.where());
-  const Array p = matrix_operand(c, "cho_solve", true);
+  const Array p = square_matrix_operand(c, "cho_solve");
   const bool vector = b.array().ndim() == 1;
   if (b.array().ndim() == 0 || b.array().shape()[b.array().ndim() - (vector ? 1 : 2)] != p.shape().back())
     throw ShapeError(fmt::format("cho_solve: {} and {}: the right-hand side must have as many rows as the factor",
@@ -210,14 +211,14 @@ Array cho_solve(const ChoFactor& factor, Arg b) {
 
 Array inv(Arg a) {
   LocScope scope(a.where());
-  const Array x = matrix_operand(a, "inv", true);
+  const Array x = square_matrix_operand(a, "inv");
   if (x.size() == 0) return x;
   return solve(Arg(x, a.where()), broadcast_to(detail::identity_like(x, x.shape().back()), x.shape()));
 }
 
 Array det(Arg a) {
   LocScope scope(a.where());
-  const Array x = matrix_operand(a, "det", true);
+  const Array x = square_matrix_operand(a, "det");
   auto at = [&](int i, int j) { return x(ellipsis, i, j); };
   switch (x.shape().back()) {
     case 0: return ones(Shape(x.shape().begin(), x.shape().end() - 2), x.dtype());
@@ -236,7 +237,7 @@ Array det(Arg a) {
 Slogdet slogdet(Arg a) {
   LocScope scope(a.where());
   static const auto& rule = detail::process_wide<detail::Ref<const detail::JvpRule>>(detail::make_ref<detail::SlogdetRule>());
-  const std::vector<Array> r = detail::with_rule("slogdet", matrix_operand(a, "slogdet", true), rule, detail::slogdet_by_lu, a.where());
+  const std::vector<Array> r = detail::with_rule("slogdet", square_matrix_operand(a, "slogdet"), rule, detail::slogdet_by_lu, a.where());
   return {r[0], r[1]};
 }
 

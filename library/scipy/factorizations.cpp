@@ -24,9 +24,9 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/callback.h"
 #include "weft/core/ops/linalg/linalg.h"
-#include "weft/core/ops/linalg/linalg_operands.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/linalg/linalg_operands.h"
 #include "weft/transforms/autodiff/custom.h"
 #include "weft/transforms/autodiff/jvp.h"
 #include "weft/transforms/autodiff/linear_solve.h"
@@ -36,6 +36,7 @@ namespace weft::linalg {
 
 using detail::LocScope;
 using detail::matrix_operand;
+using detail::square_matrix_operand;
 using detail::to_string;
 
 namespace {
@@ -188,13 +189,13 @@ Array sylvester_solution(const Array& a, const Array& b, const Array& c) {
 
 LuFactor lu_factor(Arg a) {
   LocScope scope(a.where());
-  const detail::LuFactors f = detail::lu_factors(matrix_operand(a, "lu_factor", true), a.where());
+  const detail::LuFactors f = detail::lu_factors(square_matrix_operand(a, "lu_factor"), a.where());
   return {f.lu, f.pivots, f.permutation};
 }
 Array lu_solve(const LuFactor& factor, Arg b, TransOptions options) {
   LocScope scope(b.where());
   const int trans = checked_trans("lu_solve", options, b.where());
-  const Array lu = matrix_operand(Arg(factor.lu, b.where()), "lu_solve", true);
+  const Array lu = square_matrix_operand(Arg(factor.lu, b.where()), "lu_solve");
   const auto [y, vector] = columns("lu_solve", lu, b);
   const auto step = [&](const Array& x, bool lower) {
     return triangular_solve(lu, Arg(x, b.where()),
@@ -211,7 +212,7 @@ Array lu_solve(const LuFactor& factor, Arg b, TransOptions options) {
 Array solve_triangular(Arg a, Arg b, TransOptions options) {
   LocScope scope(a.where());
   const int trans = checked_trans("solve_triangular", options, a.where());
-  const Array m = matrix_operand(a, "solve_triangular", true);
+  const Array m = square_matrix_operand(a, "solve_triangular");
   const auto [y, vector] = columns("solve_triangular", m, b);
   const Array x = triangular_solve(
       Arg(m, a.where()), Arg(y, b.where()),
@@ -223,7 +224,7 @@ Schur schur(Arg a, const std::string& output) {
   LocScope scope(a.where());
   if (output != "real" && output != "complex")
     throw Error(fmt::format("schur: unknown output `{}`; available: real, complex", output), detail::effective_loc(a.where()));
-  Array x = matrix_operand(a, "schur", true);
+  Array x = square_matrix_operand(a, "schur");
   if (output == "complex") x = convert(x, complex_of(x.dtype()));
   if (x.size() == 0) return {x, x};
   const std::vector<Array> r = two_matrices(x, true, a.where());
@@ -231,7 +232,7 @@ Schur schur(Arg a, const std::string& output) {
 }
 Hessenberg hessenberg(Arg a) {
   LocScope scope(a.where());
-  const Array x = matrix_operand(a, "hessenberg", true);
+  const Array x = square_matrix_operand(a, "hessenberg");
   if (x.size() == 0) return {x, x};
   const std::vector<Array> r = two_matrices(x, false, a.where());
   return {r[0], r[1]};
@@ -239,7 +240,7 @@ Hessenberg hessenberg(Arg a) {
 Array sqrtm(Arg a) {
   LocScope scope(a.where());
   const SourceLoc loc = a.where();
-  const Array given = matrix_operand(a, "sqrtm", true), x = convert(given, complex_of(given.dtype()));
+  const Array given = square_matrix_operand(a, "sqrtm"), x = convert(given, complex_of(given.dtype()));
   if (x.size() == 0) return x;
   const auto root = [loc](const Array& m) {
     const Schur s = schur(Arg(m, loc), "complex");
@@ -255,7 +256,7 @@ Polar polar(Arg a, const std::string& side) {
   LocScope scope(a.where());
   if (side != "right" && side != "left")
     throw Error(fmt::format("polar: unknown side `{}`; available: right, left", side), detail::effective_loc(a.where()));
-  const Array x = matrix_operand(a, "polar", false);
+  const Array x = matrix_operand(a, "polar");
   const Svd d = svd(Arg(x, a.where()), {.full_matrices = false});
   const Array s = convert(expand_dims(d.s, -1), x.dtype());
   const Array u = matmul(d.u, d.vh);
@@ -266,7 +267,7 @@ Array solve_sylvester(Arg a, Arg b, Arg c) {
   LocScope scope(a.where());
   const SourceLoc loc = a.where();
   const std::vector<Array> v = detail::promoted(
-      {matrix_operand(a, "solve_sylvester", true), matrix_operand(b, "solve_sylvester", true), matrix_operand(c, "solve_sylvester", false)},
+      {square_matrix_operand(a, "solve_sylvester"), square_matrix_operand(b, "solve_sylvester"), matrix_operand(c, "solve_sylvester")},
       loc);
   const Array &x = v[0], &y = v[1], &z = v[2];
   if (x.shape().back() != z.shape()[-2] || y.shape().back() != z.shape().back() || x.ndim() != z.ndim() || y.ndim() != z.ndim())
@@ -281,7 +282,7 @@ Array solve_sylvester(Arg a, Arg b, Arg c) {
 Array expm_frechet(Arg a, Arg e) {
   LocScope scope(a.where());
   const std::vector<Array> v =
-      detail::promoted({matrix_operand(a, "expm_frechet", true), matrix_operand(e, "expm_frechet", true)}, a.where());
+      detail::promoted({square_matrix_operand(a, "expm_frechet"), square_matrix_operand(e, "expm_frechet")}, a.where());
   if (v[0].shape() != v[1].shape())
     refuse(a, fmt::format("expm_frechet: {} and {} must have the same shape", to_string(a.aval()), to_string(e.aval())));
   return jvp([](const Array& x) { return expm(x); }, std::tuple{v[0]}, std::tuple{v[1]}).second;

@@ -16,9 +16,9 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
-#include "weft/core/ops/linalg/linalg_operands.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/linalg/linalg_operands.h"
 #include "weft/transforms/autodiff/custom.h"
 #include "weft/transforms/control/control_flow.h"
 

@@ -13,10 +13,10 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
-#include "weft/core/ops/linalg/linalg_operands.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/linalg/linalg.h"
+#include "weft/library/linalg/linalg_operands.h"
 #include "weft/transforms/autodiff/linear_solve.h"
 #include "weft/transforms/control/control_flow.h"
 
@@ -177,7 +177,7 @@ Array minimal_residuals(const Problem& p, const Function& a, const Array& b, std
 }  // namespace
 
 LinearOperator::LinearOperator(const Array& matrix, SourceLoc loc) : function_([](const Array& x) { return x; }) {
-  const Array m = detail::matrix_operand(Arg(matrix, loc), "linear system", true);
+  const Array m = detail::square_matrix_operand(Arg(matrix, loc), "linear system");
   if (m.ndim() != 2)
     throw ShapeError(fmt::format("linear system: {} must be one square matrix; map the solver over several", to_string(matrix.aval())),
                      detail::effective_loc(loc));

@@ -9,13 +9,16 @@
 
 namespace weft::detail {
 
-void check_matrix(const OpContext& c, std::size_t i, bool square) {
+void check_matrix(const OpContext& c, std::size_t i) {
   const Aval& a = c.in[i];
   if (a.ndim() < 2) c.fail<ShapeError>("operand " + std::to_string(i) + " is not a matrix", "it needs two dimensions or more");
-  if (square && a.shape.back() != a.shape[a.ndim() - 2])
-    c.fail<ShapeError>("the matrix is not square", "its last two dimensions must be equal");
   if (!a.dtype.is_inexact() || a.dtype == float16 || a.dtype == bfloat16)
     c.fail<DTypeError>("not defined for " + std::string(a.dtype.name()), "convert to float32 or float64 first");
+}
+void check_square_matrix(const OpContext& c, std::size_t i) {
+  check_matrix(c, i);
+  const Shape& s = c.in[i].shape;
+  if (s.back() != s[s.size() - 2]) c.fail<ShapeError>("the matrix is not square", "its last two dimensions must be equal");
 }
 
 Shape matrix_shape(const Shape& like, std::initializer_list<std::int64_t> last) {

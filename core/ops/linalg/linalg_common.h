@@ -10,8 +10,10 @@
 
 namespace weft::detail {
 
-/// Checks that operand i is a matrix, or several, of a dtype that LAPACK knows, and square if asked for.
-void check_matrix(const OpContext& c, std::size_t i, bool square);
+/// Checks that operand i is a matrix, or several, of a dtype that LAPACK knows.
+void check_matrix(const OpContext& c, std::size_t i);
+/// The same, and that it is square.
+void check_square_matrix(const OpContext& c, std::size_t i);
 /// The leading dimensions, then the given ones.
 Shape matrix_shape(const Shape& like, std::initializer_list<std::int64_t> last);
 /// The batching rule of a primitive whose leading dimensions count matrices: the mapped axis goes first.

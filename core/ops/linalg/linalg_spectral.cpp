@@ -41,7 +41,7 @@ struct Eigh {
   using Params = EighParams;
 
   static std::vector<Aval> abstract_eval(const OpContext& c) {
-    check_matrix(c, 0, true);
+    check_square_matrix(c, 0);
     const Aval &a = c.in[0], values{matrix_shape(a.shape, {a.shape.back()}), a.dtype.real_part()};
     if (c.get<Params>().only_values) return {values};
     return {{a.shape, a.dtype}, values};
@@ -84,7 +84,7 @@ struct Svd {
   using Params = SvdParams;
 
   static std::vector<Aval> abstract_eval(const OpContext& c) {
-    check_matrix(c, 0, false);
+    check_matrix(c, 0);
     const Params& p = c.get<Params>();
     const Aval& a = c.in[0];
     const std::int64_t m = a.shape[a.ndim() - 2], n = a.shape.back(), k = std::min(m, n);
@@ -170,7 +170,7 @@ struct Qr {
   using Params = QrParams;
 
   static std::vector<Aval> abstract_eval(const OpContext& c) {
-    check_matrix(c, 0, false);
+    check_matrix(c, 0);
     const Aval& a = c.in[0];
     const std::int64_t m = a.shape[a.ndim() - 2], n = a.shape.back(), k = c.get<Params>().full_matrices ? m : std::min(m, n);
     const Aval r{matrix_shape(a.shape, {k, n}), a.dtype};

@@ -25,7 +25,7 @@ struct Cholesky {
   using Params = NoParams;
 
   static Aval abstract_eval(const OpContext& c) {
-    check_matrix(c, 0, true);
+    check_square_matrix(c, 0);
     return {c.in[0].shape, c.in[0].dtype};
   }
   /// Iain Murray, Differentiation of the Cholesky decomposition, arXiv:1602.07527: dL = L phi(L^-1 dA L^-H), where phi takes the lower
@@ -71,7 +71,7 @@ struct Lu {
   using Params = NoParams;
 
   static std::vector<Aval> abstract_eval(const OpContext& c) {
-    check_matrix(c, 0, false);
+    check_matrix(c, 0);
     const Shape& s = c.in[0].shape;
     const std::int64_t m = s[s.size() - 2];
     return {{s, c.in[0].dtype}, {matrix_shape(s, {std::min(m, s.back())}), int32}, {matrix_shape(s, {m}), int32}};
@@ -123,8 +123,8 @@ struct TriangularSolve {
   using Params = TriangularSolveParams;
 
   static Aval abstract_eval(const OpContext& c) {
-    check_matrix(c, 0, true);
-    check_matrix(c, 1, false);
+    check_square_matrix(c, 0);
+    check_matrix(c, 1);
     const Aval &a = c.in[0], &b = c.in[1];
     if (a.dtype != b.dtype) c.fail<DTypeError>("the operands differ in dtype", "convert one of them");
     const bool left = c.get<Params>().left_side;

@@ -4,8 +4,10 @@
 
 namespace weft::detail {
 
-/// The matrix, integers converted to floats; throws ShapeError if it is none, or not square where it must be.
-Array matrix_operand(const Arg& a, const char* operation, bool square);
+/// The matrices, integers converted to floats. Throws ShapeError for fewer than two dimensions.
+Array matrix_operand(const Arg& a, const char* operation);
+/// The same. Throws ShapeError for matrices that are not square, too.
+Array square_matrix_operand(const Arg& a, const char* operation);
 /// The distance from 1 to the next number of the dtype.
 double epsilon_of(DType dtype);
 /// (x + x^H) / 2
