@@ -8,6 +8,7 @@
 #include "weft/core/ir/partition_rule.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/elementwise/elementwise.h"
+#include "weft/core/ops/random/random_expand.h"
 #include "weft/core/ops/random/random_params.h"
 #include "weft/core/ops/random/threefry.h"
 #include "weft/core/ops/registry.h"
@@ -175,6 +176,13 @@ struct RandomBits {
     });
   }
 };
+
+const Rule<RandomExpansionTransform, RandomSeed> seed_expansion(expand_seed);
+const Rule<RandomExpansionTransform, RandomWrap> wrap_expansion(expand_wrap);
+const Rule<RandomExpansionTransform, RandomUnwrap> unwrap_expansion(expand_unwrap);
+const Rule<RandomExpansionTransform, RandomFoldIn> fold_in_expansion(expand_fold_in);
+const Rule<RandomExpansionTransform, RandomSplit> split_expansion(expand_split);
+const Rule<RandomExpansionTransform, RandomBits> bits_expansion(expand_bits);
 
 // These read a key without using it up: its words, and keys derived from it, are independent of what is drawn with it.
 const KeyUseRule<RandomUnwrap> unwrap_uses([](const ParamsBase&, KeyUses&) {});

@@ -1,5 +1,5 @@
 // The primitives on keys, written out in elementwise primitives.
-#include <fmt/format.h>
+#include "weft/core/ops/random/random_expand.h"
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/functions/elementwise.h"
@@ -62,41 +62,43 @@ WordArrays blocks(const Array& keys, const Shape& shape) {
   return cipher(words, counters(shape, keys.ndim()));
 }
 
-Array expand(const Eqn& eqn, std::span<const Array> in) {
-  const std::string_view name = eqn.op->name;
-  const Array& x = in[0];
-  if (name == "random_seed") {
-    if (x.dtype().itemsize() < 8) return keys_of({make_literal(Number(0), uint32), convert(x, uint32)});
-    return keys_of({convert(shift_right_logical(x, 32), uint32), convert(x, uint32)});
-  }
-  if (name == "random_wrap") {
-    const int last = x.ndim() - 1;
-    auto word = [&](int k) { return squeeze_axes(slice_axis(x, last, k, k + 1, {}), {last}, {}); };
-    return keys_of({word(0), word(1)});
-  }
-  if (name == "random_unwrap") {
-    const Shape two = Shape(std::vector<std::int64_t>(static_cast<std::size_t>(x.ndim()), 1)).inserted(x.ndim(), 2);
-    const Array shift = iota_array(uint64, two, x.ndim(), {}) * 32;
-    return convert(shift_right_logical(bitcast_convert(with_trailing(x, 1), uint64), shift), uint32);
-  }
-  if (name == "random_fold_in") return keys_of(cipher(words_of(x), {make_literal(Number(0), uint32), in[1]}));
-  if (name == "random_split") return keys_of(blocks(x, params_as<SplitKeyParams>(*eqn.params).shape));
-  if (name == "random_bits") {
-    const BitsParams& p = params_as<BitsParams>(*eqn.params);
-    const WordArrays b = blocks(x, p.shape);
-    if (p.bit_width == 64) return (convert(b.a, uint64) << 32) | convert(b.b, uint64);
-    return p.bit_width == 32 ? b.a ^ b.b : convert(b.a ^ b.b, p.bit_width == 8 ? uint8 : uint16);
-  }
-  throw Error(fmt::format("{}: is not an operation on keys that could be expanded", name), eqn.loc);
-}
-
 }  // namespace
+
+Array expand_seed(const ParamsBase&, std::span<const Array> in) {
+  const Array& x = in[0];
+  if (x.dtype().itemsize() < 8) return keys_of({make_literal(Number(0), uint32), convert(x, uint32)});
+  return keys_of({convert(shift_right_logical(x, 32), uint32), convert(x, uint32)});
+}
+Array expand_wrap(const ParamsBase&, std::span<const Array> in) {
+  const Array& x = in[0];
+  const int last = x.ndim() - 1;
+  const auto word = [&](int k) { return squeeze_axes(slice_axis(x, last, k, k + 1, {}), {last}, {}); };
+  return keys_of({word(0), word(1)});
+}
+Array expand_unwrap(const ParamsBase&, std::span<const Array> in) {
+  const Array& x = in[0];
+  const Shape two = Shape(std::vector<std::int64_t>(static_cast<std::size_t>(x.ndim()), 1)).inserted(x.ndim(), 2);
+  const Array shift = iota_array(uint64, two, x.ndim(), {}) * 32;
+  return convert(shift_right_logical(bitcast_convert(with_trailing(x, 1), uint64), shift), uint32);
+}
+Array expand_fold_in(const ParamsBase&, std::span<const Array> in) {
+  return keys_of(cipher(words_of(in[0]), {make_literal(Number(0), uint32), in[1]}));
+}
+Array expand_split(const ParamsBase& params, std::span<const Array> in) {
+  return keys_of(blocks(in[0], params_as<SplitKeyParams>(params).shape));
+}
+Array expand_bits(const ParamsBase& params, std::span<const Array> in) {
+  const BitsParams& p = params_as<BitsParams>(params);
+  const WordArrays b = blocks(in[0], p.shape);
+  if (p.bit_width == 64) return (convert(b.a, uint64) << 32) | convert(b.b, uint64);
+  return p.bit_width == 32 ? b.a ^ b.b : convert(b.a ^ b.b, p.bit_width == 8 ? uint8 : uint16);
+}
 
 Jaxpr expand_random(const Eqn& eqn, std::span<const Aval> in) {
   const LocScope scope(eqn.loc);
   const Aval want = infer(*eqn.op, *eqn.params, in, eqn.loc)[0];
   return trace_jaxpr({std::string(eqn.op->name), {in.begin(), in.end()}, {}}, [&](std::span<const Array> operands) {
-    const Array out = expand(eqn, operands);
+    const Array out = find_rule<RandomExpansionTransform>(*eqn.op)(*eqn.params, operands);
     return std::vector<Array>{out.shape() == want.shape ? out : broadcast_trailing(out, want.shape, eqn.loc)};
   });
 }
