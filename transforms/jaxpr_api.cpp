@@ -13,12 +13,12 @@ namespace detail {
 
 Jaxpr flat_make_jaxpr(FlatFunction& f) {
   check_no_array_is_empty(f);
-  return trace_flat(f, "make_jaxpr", false);
+  return trace_flat(f, "make_jaxpr", {.with_values = false});
 }
 
 std::vector<Array> flat_eval_shape(FlatFunction& f) {
   std::vector<Array> out;
-  for (const Aval& a : trace_flat(f, "eval_shape", false).data().output_avals()) out.push_back(make_abstract(a));
+  for (const Aval& a : trace_flat(f, "eval_shape", {.with_values = false}).data().output_avals()) out.push_back(make_abstract(a));
   return out;
 }
 

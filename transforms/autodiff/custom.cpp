@@ -52,19 +52,19 @@ std::vector<Array> run_untraced(FlatFunction& f) {
 
 std::vector<Array> flat_custom_jvp(FlatFunction& f, Ref<const FlatJvpRule> rule, const std::string& rule_name) {
   if (!current_trace()) return run_untraced(f);
-  const Jaxpr traced = trace_flat(f, "custom_jvp", true);
+  const Jaxpr traced = trace_flat(f, "custom_jvp", {.tracks_varying = false});
   return bind_custom_jvp(f.name, traced, {rule_name, make_ref<JvpAdapter>(std::move(rule))}, f.args, f.loc);
 }
 
 std::vector<Array> flat_custom_vjp(FlatFunction& f, Ref<const FlatVjpRule> rule, const std::string& fwd_name, const std::string& bwd_name) {
   if (!current_trace()) return run_untraced(f);
-  const Jaxpr traced = trace_flat(f, "custom_vjp", true);
+  const Jaxpr traced = trace_flat(f, "custom_vjp", {.tracks_varying = false});
   return bind_custom_vjp(f.name, traced, {fwd_name, make_ref<VjpAdapter>(std::move(rule))}, bwd_name, f.args, f.loc);
 }
 
 std::vector<Array> flat_checkpoint(FlatFunction& f, const CheckpointPolicy& policy, bool prevent_cse) {
   if (!current_trace()) return run_untraced(f);
-  const Jaxpr traced = trace_flat(f, "checkpoint", true);
+  const Jaxpr traced = trace_flat(f, "checkpoint");
   return bind_remat(traced, policy, prevent_cse, f.args, f.loc);
 }
 

@@ -22,14 +22,13 @@ TraceRequest request_for(const FlatFunction& f, std::string_view operation, std:
   return request;
 }
 
-Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values) {
+Jaxpr trace_flat(FlatFunction& f, const char* operation, TraceFlatOptions options) {
   TraceRequest request = request_for(f, operation, avals_of(f.args));
-  if (with_values) request.values = f.args;
-  // A function with its own derivative rule does not handle marks; its operands are marked instead.
+  if (options.with_values) request.values = f.args;
   std::optional<InputsVary> varying;
-  if (!std::string_view(operation).starts_with("custom_")) varying.emplace(f.args);
+  if (options.tracks_varying) varying.emplace(f.args);
   const Jaxpr j = trace_with_numbers(f, request, [&](std::span<const Array> leaves) { return f.run(leaves); });
-  if (config.debug_key_reuse && with_values) note_key_uses(j, f.args, request.what, f.loc);
+  if (config.debug_key_reuse && options.with_values) note_key_uses(j, f.args, request.what, f.loc);
   return j;
 }
 
@@ -60,7 +59,7 @@ std::vector<bool> inexact_leaves(std::span<const Array> args) {
 
 Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const char* operation) {
   auto l = make_ref<Linearized>();
-  const Jaxpr traced = trace_flat(f, operation, true);
+  const Jaxpr traced = trace_flat(f, operation);
   Hoisted h = hoist_consts(dce_program(traced));
   l->in_avals = avals_of(f.args);
   l->out_avals = traced.data().output_avals();

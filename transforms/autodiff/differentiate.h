@@ -24,8 +24,11 @@ decltype(auto) in_transform(const char* operation, const FlatFunction& f, Pass&&
     throw;
   }
 }
-/// Traces a flat function. `with_values`: where the function reads a traced value as a bool or a number, it is computed on demand.
-Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values);
+struct TraceFlatOptions {
+  bool with_values = true;     ///< where the function reads a traced value as a bool or a number, it is computed on demand
+  bool tracks_varying = true;  ///< inside shard_map; false for a function with a rule of its own, which handles no marks
+};
+Jaxpr trace_flat(FlatFunction& f, const char* operation, TraceFlatOptions options = {});
 /// Converts a weakly typed argument (a C++ number) to the dtype wanted, as an expression would.
 Array convert_weak(const Array& x, const Aval& want);
 /// A zero (co)tangent: zeros of the value's own dtype if that is inexact, else of bool, which stands for JAX's float0.

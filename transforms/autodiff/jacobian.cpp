@@ -72,7 +72,7 @@ Shape joined(const Shape& a, const Shape& b) {
 
 std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
   const std::vector<bool> chosen = chosen_leaves(f, argnums, "jacfwd");
-  const Hoisted h = hoist_consts(trace_flat(f, "jacfwd", true));
+  const Hoisted h = hoist_consts(trace_flat(f, "jacfwd"));
   const std::size_t primary = f.has_aux ? f.num_primary : h.jaxpr.data().outputs.size();
   std::vector<Array> point = h.consts;
   point.insert(point.end(), f.args.begin(), f.args.end());

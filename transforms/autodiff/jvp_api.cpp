@@ -33,7 +33,7 @@ FlatJvp flat_jvp(FlatFunction& f, std::vector<Array> tangents, const Skeleton& t
     throw DTypeError(message + (active[i] ? "; their dtypes must be equal" : "; an integer's tangent is an integer, and has no meaning"),
                      f.loc);
   }
-  const Hoisted h = hoist_consts(trace_flat(f, "jvp", true));
+  const Hoisted h = hoist_consts(trace_flat(f, "jvp"));
   for (std::size_t i = 0; i < active.size(); ++i)  // of a number that the program takes in a wider dtype
     if (active[i]) tangents[i] = convert_element_type(tangents[i], f.args[i].dtype(), tangents[i].aval().weak, f.loc);
   std::vector<bool> nonzero(h.consts.size(), false);

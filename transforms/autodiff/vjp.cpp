@@ -47,7 +47,7 @@ FlatLinear flat_linearize(FlatFunction& f) {
 }
 
 FlatLinear flat_linear_transpose(FlatFunction& f) {
-  const Jaxpr traced = trace_flat(f, "linear_transpose", false);
+  const Jaxpr traced = trace_flat(f, "linear_transpose", {.with_values = false});
   Hoisted h = hoist_consts(traced);
   auto l = make_ref<Linearized>();
   l->in_avals = avals_of(f.args);

@@ -45,7 +45,7 @@ std::vector<Array> flat_custom_partitioning(FlatFunction& f, Ref<const FlatParti
   const auto bind = [&](const Jaxpr& program, std::span<const Array> args) {
     return bind_custom_partitioning(f.name, program, param, args, f.loc);
   };
-  const Jaxpr program = trace_flat(f, "custom_partitioning", true);
+  const Jaxpr program = trace_flat(f, "custom_partitioning", {.tracks_varying = false});
   if (current_trace()) return bind(program, f.args);
   // Outside of a trace it is compiled as a jitted function.
   const Jaxpr j =
