@@ -113,6 +113,46 @@ TEST_CASE("records: pixels of a few channels") {
   }
 }
 
+TEST_CASE("records: elements that are all treated alike") {
+  for (const char* const quality : {"baseline", "optimized"}) {
+    const CodeFrom code(quality);
+    for (const DType t : {uint8, float32, float64, bfloat16})
+      for (const int channels : {2, 3, 4, 5, 7, 8})
+        for (const int width : {5, 16, 1003, 30011}) {
+          CAPTURE(quality);
+          CAPTURE(t.name());
+          CAPTURE(channels);
+          CAPTURE(width);
+          const auto numbers = [&](int columns, int rows, unsigned seed) {
+            return convert(abs(round(values({rows, columns}, seed) * 30.f)), t);
+          };
+          const Array a = numbers(channels, width, 1), b = numbers(channels, width, 2), of_channel = numbers(channels, 1, 3),
+                      of_pixel = numbers(1, width, 4);
+          const auto weighed = [](Xs x) { return (x[0] - x[2]) * x[3] + where(x[2] > 7, x[1], x[3]) + where(x[3] > 9, x[2], 3); };
+          same(weighed, {a, b, of_channel, of_pixel}, 0);
+          same([](Xs x) { return Arrays{x[0] * x[2] + x[1], where(x[0] > x[2], x[2], x[3])}; }, {a, b, of_channel, of_pixel}, 0);
+          // Each store's own records; and what elements of other records, or their own places, say.
+          same([](Xs x) { return x[0](slice(1, none)) * x[2] - x[0](slice(none, -1)); }, {a, b, of_channel}, 0);
+          same([](Xs x) { return x[0] + x[1](slice(), slice(0, 1)) * convert(arange(x[0].shape()[1]), x[0].dtype()); }, {a, b}, 0);
+          same([](Xs x) { return x[0] * x[2] + flip(x[1], 1); }, {a, b, of_channel}, 0);
+          if (t.is_floating()) same([](Xs x) { return exp(x[0] * -.01f) / 255 + tanh(x[1] * .01f) * x[2]; }, {a, b, of_channel}, 2e-2);
+        }
+  }
+}
+
+TEST_CASE("records: elements that are all treated alike lie in lanes as they lie in memory") {
+  const CodeFrom code("optimized");
+  const auto flat = [](auto f, const Arrays& x) { return has(same(f, x, 1e-4, "schedule"), "flatten_records"); };
+  const Array image = convert(abs(round(values({5000, 3}, 1) * 30.f)), uint8);
+  const auto normalized = [](Xs x) { return (convert(x[0], float32) / 255 - x[1]) / x[2]; };
+  CHECK(flat(normalized, {image, values({3}, 2), values({3}, 3) + 3.f}));
+  CHECK(flat([](Xs x) { return x[0] * x[1] + x[2]; }, {values({5000, 5}, 1), values({5000, 1}, 2), values({5}, 3)}));
+  CHECK_FALSE(flat([](Xs x) { return flip(x[0], 1) * x[1]; }, {values({5000, 3}, 1), values({3}, 2)}));
+  CHECK_FALSE(flat([](Xs x) { return x[0] * x[1](slice(), slice(0, 3)); }, {values({5000, 3}, 1), values({5000, 6}, 2)}));
+  const std::string machine = same(normalized, {image, values({3}, 2), values({3}, 3) + 3.f}, 1e-4, "llvm");
+  CHECK_FALSE(has(machine, "tiny"));  // the quotients of whole numbers
+}
+
 TEST_CASE("records: pixels that are repeated") {
   for (const char* const quality : {"baseline", "optimized"}) {
     const CodeFrom code(quality);

@@ -86,7 +86,7 @@ class KernelEmitter {
   // Values.
   Value* get(NodeId n, const Copy& copy);
   Value* compute(NodeId n, const Copy& copy);
-  Value* call_math(const Node& n, const Copy& copy);
+  Value* call_math(NodeId id, const Copy& copy);
   Value* share_of_sum(const Node& n, const Copy& copy);
   Value* load(NodeId id, const Copy& copy);
   Value* affine_value(NodeId n, const Copy& copy);  ///< i64, or a vector of index_type(); so are the values of all index nodes
@@ -128,6 +128,19 @@ class KernelEmitter {
   /// The first so many elements of each lane's record, the first of which begins here; element by element.
   Values load_columns(DType t, std::int64_t stride, Value* first, int kept);
   int existing_lanes() const;
+  // emit_flat.cpp
+  /// Whether the lanes of the open loops are neighbouring elements of records.
+  bool flat() const { return s_.flat_records && lanes_ > 1 && vector_dim_ == s_.vector_dim && !mask_; }
+  bool is_flat(NodeId n) const;
+  /// Which vector of the records' elements the copy is, and the copy that is the first.
+  int flat_vector(Copy& copy) const;
+  /// A value as one of elements: of values that all elements of a record share, each as often as they do; of values that all records share,
+  /// one after the other.
+  Value* spread_over_elements(NodeId n, const Copy& copy);
+  Value* flat_pointer(int arg, NodeId position, Copy copy);
+  /// The operand of a node.
+  Value* operand(NodeId of, NodeId n, const Copy& copy) { return flat() && is_flat(of) ? spread_over_elements(n, copy) : get(n, copy); }
+  void store_flat(const Store& s, const Copy& copy, Value* v);
   // emit_records.cpp
   int record_frame(NodeId position, std::int64_t apart, int& sign) const;
   void record_at(NodeId id, int stride, int kept, std::int64_t& base, int& reach) const;

@@ -222,6 +222,10 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     }
     return builder_.from_memory(ir_.CreateAlignedLoad(element, p, align), n.dtype);
   }
+  if (flat() && is_flat(id)) {
+    llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+    return builder_.from_memory(ir_.CreateAlignedLoad(type, flat_pointer(arg, n.operands[0], copy), align), n.dtype);
+  }
   if (const int f = guard ? -1 : square_frame(arg, n.operands[0]); f >= 0) {
     const auto at = static_cast<std::size_t>(f);
     Copy each = copy;
@@ -456,6 +460,17 @@ void KernelEmitter::store_all(std::size_t number, bool in_reduction) {
 
 void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
   if (stores.empty()) return;
+  if (flat()) {
+    // All values are computed first, since a store may overwrite memory that another value reads.
+    std::vector<std::pair<Copy, Values>> all;
+    for_each_copy([&](const Copy& copy) {
+      all.emplace_back(copy, Values{});
+      for (const Store* s : stores) all.back().second.push_back(spread_over_elements(s->value, copy));
+    });
+    for (const auto& [copy, values] : all)
+      for (std::size_t i = 0; i < stores.size(); ++i) store_flat(*stores[i], copy, values[i]);
+    return;
+  }
   std::vector<int> square(stores.size(), -1), sign(stores.size(), 1);
   std::vector<std::vector<std::size_t>> joined(stores.size());
   bool squares = false;  // some stores wait for several copies

@@ -118,33 +118,34 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
     case NodeKind::math:
       // What is not chosen is not computed.
       if (node.kind == NodeKind::op && (node.op == ScalarOp::select || (node.op == ScalarOp::bit_and && node.dtype.is_bool())))
-        if (const auto* c = llvm::dyn_cast<llvm::Constant>(get(node.operands[0], copy))) {
-          if (c->isAllOnesValue()) return get(node.operands[1], copy);
-          if (c->isNullValue()) return get(node.operands[node.op == ScalarOp::select ? 2 : 0], copy);
+        if (const auto* c = llvm::dyn_cast<llvm::Constant>(operand(n, node.operands[0], copy))) {
+          if (c->isAllOnesValue()) return operand(n, node.operands[1], copy);
+          if (c->isNullValue()) return operand(n, node.operands[node.op == ScalarOp::select ? 2 : 0], copy);
         }
       if (lanes_ == 16 && features_.lookups && varies(node.dims) && std::binary_search(s_.by_inverse.begin(), s_.by_inverse.end(), n))
         return share_of_sum(node, copy);
-      if (node.kind == NodeKind::math && contains(s_.called, node.function)) return call_math(node, copy);
+      if (node.kind == NodeKind::math && contains(s_.called, node.function)) return call_math(n, copy);
       if (node.kind == NodeKind::math && node.function == MathFunction::exp && falls_with_distance(k_, node.operands[0])) {
-        get(node.operands[0], copy);  // exponentials in it are others
+        operand(n, node.operands[0], copy);  // exponentials in it are others
         builder_.often_small = true;
-        Value* const y = expression(builder_, k_.dag, n, [&](NodeId o) { return get(o, copy); });
+        Value* const y = expression(builder_, k_.dag, n, [&](NodeId o) { return operand(n, o, copy); });
         builder_.often_small = false;
         return y;
       }
       break;
     default: break;
   }
-  return expression(builder_, k_.dag, n, [&](NodeId o) { return get(o, copy); });
+  return expression(builder_, k_.dag, n, [&](NodeId o) { return operand(n, o, copy); });
 }
 
 /// The mathematical function as a call of a function in the module.
-Value* KernelEmitter::call_math(const Node& n, const Copy& copy) {
+Value* KernelEmitter::call_math(NodeId id, const Copy& copy) {
+  const Node& n = k_.dag[id];
   const DType t = k_.dag[n.operands[0]].dtype;
   Values args;
   int lanes = 1;
   for (NodeId o : n.operands)
-    if (o >= 0) args.push_back(get(o, copy)), lanes = std::max(lanes, VectorBuilder::lanes_of(args.back()));
+    if (o >= 0) args.push_back(operand(id, o, copy)), lanes = std::max(lanes, VectorBuilder::lanes_of(args.back()));
   for (Value*& v : args) v = builder_.splat(v, lanes);
   const std::string name = "math_" + std::string(name_of(n.function)) + "_" + std::string(t.short_name()) + "x" + std::to_string(lanes);
   llvm::Function* function = module_.getFunction(name);

@@ -167,6 +167,8 @@ Value* VectorBuilder::divide_by_constant(DType t, Value* a, Value* b) {
   if (inverse->second == 0) return ir_.CreateFMul(a, same(a, inverse->first));
   Value* second = ir_.CreateFMul(a, same(a, inverse->second));
   Value* usual = ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, same(a, inverse->first), second});
+  // Of integers only 0 is smaller than 1.
+  if (least_dividend(c, is_double) <= 1 && (llvm::isa<llvm::UIToFPInst>(a) || llvm::isa<llvm::SIToFPInst>(a))) return usual;
   Value* size = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
   Value* tiny = ir_.CreateAnd(ir_.CreateFCmpOLT(size, same(a, least_dividend(c, is_double))), ir_.CreateFCmpONE(a, same(a, 0.0)));
   llvm::BasicBlock* before = ir_.GetInsertBlock();

@@ -88,6 +88,42 @@ void join_records(const Kernel& k, const std::vector<std::vector<NodeId>>& nodes
     loops.push_back(lanes);
     schedule.outer = std::move(loops);
   }
+  schedule.flat_records = can_flatten_records(k, schedule);
+}
+
+bool can_flatten_records(const Kernel& k, const Schedule& s) {
+  if (s.record_dims.empty() || s.vector_dim < 0 || k.nests.size() != 1 || k.division.loop >= 0) return false;
+  const Nest& t = k.nests[0];
+  if (!t.parallel.empty() || !t.reduce.empty() || !t.reductions.empty() || !t.repeats.empty()) return false;
+  const std::uint64_t vector = std::uint64_t{1} << s.vector_dim;
+  std::uint64_t record = 0;
+  for (int d : s.record_dims) record |= std::uint64_t{1} << d;
+  const auto is_of_elements = [&](NodeId n) { return (k.dag[n].dims & vector) != 0 && (k.dag[n].dims & record) != 0; };
+  const auto is_in_order = [&](NodeId position) {
+    std::int64_t stride = 0, next = 1;
+    for (int d : s.record_dims) {
+      if (!k.dag.stride(position, d, stride) || stride != next) return false;
+      next *= k.dag.dims[static_cast<std::size_t>(d)];
+    }
+    return k.dag.stride(position, s.vector_dim, stride) && stride == next && next <= kLongestRecord;
+  };
+  const auto is_value = [&](NodeId n) {
+    const NodeKind kind = k.dag[n].kind;
+    return !is_of_elements(n) || kind == NodeKind::op || kind == NodeKind::math || kind == NodeKind::load;
+  };
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t i = 0; i < live.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const Node& n = k.dag[id];
+    if (!live[i] || !is_of_elements(id)) continue;
+    if (n.kind == NodeKind::load && (n.operands[1] >= 0 || !is_in_order(n.operands[0]))) return false;
+    if (n.kind == NodeKind::op || n.kind == NodeKind::math)
+      for (NodeId o : n.operands)
+        if (o >= 0 && !is_value(o)) return false;
+  }
+  return std::all_of(t.stores.begin(), t.stores.end(), [&](const Store& store) {
+    return store.guard < 0 && !k.args[static_cast<std::size_t>(store.arg)].scratch && is_in_order(store.position) && is_value(store.value);
+  });
 }
 
 }  // namespace weft::detail

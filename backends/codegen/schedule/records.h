@@ -18,6 +18,11 @@ std::vector<int> record_loops(const Kernel& k, const Nest& t, NodeId position, i
 std::int64_t record_of(const Kernel& k, const Nest& t, NodeId position, int vector, std::int64_t stride);
 /// The loops over the elements between lanes, where there are such, run as a whole inside of the others. `nodes`: those of each nest,
 /// of which all copies together are at most `most_nodes`.
+/// If all that is computed of records is computed element by element, lanes take neighbouring elements instead.
 void join_records(const Kernel& k, const std::vector<std::vector<NodeId>>& nodes, std::size_t most_nodes, Schedule& schedule);
+
+/// Whether the lanes of a schedule that joins records may be neighbouring elements: the kernel goes through whole records in memory's
+/// order, and does the same with each element.
+bool can_flatten_records(const Kernel& k, const Schedule& s);
 
 }  // namespace weft::detail

@@ -56,6 +56,8 @@ struct Schedule {
   std::vector<NodeId> by_inverse;    ///< quotients by a sum that are products with its inverse (divides_by_sum), ascending
   /// Loops over the few elements of records, the fastest first, all of whose iterations run side by side.
   std::vector<int> record_dims;
+  /// Of these records lanes take neighbouring elements, a copy of the body each vector of them, instead of one record each.
+  bool flat_records = false;
   /// The additional cycles of a run if the code generator keeps nothing in registers across iterations.
   double slack = 0;
   friend bool operator==(const Schedule&, const Schedule&) = default;

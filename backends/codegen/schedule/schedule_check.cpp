@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "weft/backends/codegen/schedule/memory_steps.h"
+#include "weft/backends/codegen/schedule/records.h"
 #include "weft/backends/codegen/schedule/schedule_text.h"
 #include "weft/core/errors/error.h"
 
@@ -187,6 +188,9 @@ class Checker {
         wrong(fmt::format("transpose a{}", arg), fmt::format("there is no block to transpose: lanes must be strided in a{}, and a loop "
                                                              "along which it is contiguous must be unrolled by the number of lanes",
                                                              arg));
+    if (s_.flat_records && !can_flatten_records(k_, s_))
+      wrong("flatten_records",
+            "it needs join_records, and a kernel that does the same with each element of whole records, in memory's order");
     for (int arg : s_.records)
       if (!any_access(arg, [&](const Access& a, const NestLoops& n) { return reads_records(k_, loads, a, n.vector, s_.lanes); }))
         wrong(fmt::format("transpose_records a{} by {}", arg, s_.shuffled_record),

@@ -158,6 +158,7 @@ class Parser {
         {"call", &Parser::call},
         {"by_inverse", &Parser::by_inverse},
         {"join_records", &Parser::join},
+        {"flatten_records", &Parser::flatten},
     };
     for (const Meaning& m : kMeanings)
       if (m.name == st.name) return (this->*m.apply)(st);
@@ -212,6 +213,10 @@ class Parser {
       if (contains(s_.record_dims, l.dim)) wrong(st, "the schedule has this step already");
       s_.record_dims.push_back(l.dim);
     }
+  }
+  void flatten(const Statement& st) {
+    shape(st, false, {});
+    s_.flat_records = true;
   }
   void rows(const Statement& st) {
     shape(st, true, {});
@@ -328,6 +333,7 @@ std::string to_string(const Schedule& s, const Kernel& k) {
   for (const LoopPlan& l : all)
     if (l.unroll > 1) line(fmt::format("unroll i{} by {}", l.dim, l.unroll));
   if (!s.record_dims.empty()) line("join_records" + loop_names(s.record_dims));
+  if (s.flat_records) line("flatten_records");
   for (const NestSchedule& n : s.nests)
     if (n.by_rows) line(fmt::format("reduce_by_rows i{}", n.reduce[0].dim));
   for (const LoopPlan& l : all)

@@ -6,6 +6,7 @@
 //   vectorize i1 by 16        steps of the loop are vectors of so many lanes
 //   unroll i0 by 6            so many iterations (or vectors) side by side
 //   join_records i2           the few elements of records, all side by side: whole vectors are read and written for lanes that many apart
+//   flatten_records           lanes are neighbouring elements of these records
 //   reduce_by_rows i2         a nest's reducing loop runs outside of its parallel ones, with sums in memory
 //   peel i1                   the parts between its borders are loops of their own
 //   split i0 by 64            blocks of so many iterations; of the first outer loops, in their order
