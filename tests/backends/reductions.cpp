@@ -10,6 +10,7 @@
 
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
+#include "tests/messages.h"
 #include "tools/modes.h"
 #include "weft/backends/cpu/jit.h"
 
@@ -144,6 +145,24 @@ TEST_CASE("reductions: short rows that are read again are taken several at a tim
 }
 
 // A reduction of several elements begins with zero, and one element is taken as it is, as in JAX.
+TEST_CASE("reductions: many rows are reduced whole, few long ones in pieces") {
+  const auto in_pieces = [](const Shape& shape, const Axis& axes) {
+    const auto reduced = [&](Xs x) { return Arrays{sum(x[0], axes), max(x[0], axes)}; };
+    return has(same(reduced, {values(shape, 1)}, 1e-4), "scratch") || has(same(reduced, {values(shape, 1)}, 1e-4), "kernel1");
+  };
+  CHECK_FALSE(in_pieces({512, 300}, {1}));
+  CHECK_FALSE(in_pieces({64, 5001}, {1}));
+  CHECK_FALSE(in_pieces({100, 30, 40}, {1, 2}));
+  CHECK(in_pieces({2, 100000}, {1}));
+  CHECK(in_pieces({5000, 100}, {0}));
+  CHECK(in_pieces({200, 100, 30}, {0, 2}));
+  // Columns, of a matrix that is taken for its transpose.
+  const auto columns = [](Xs x) { return sum(square(transpose(x[0]) - 1), 1); };
+  CHECK(has(same(columns, {values({2000, 100}, 3)}, 1e-4), "scratch"));
+  const auto softmax = [](Xs x) { return nn::softmax(x[0], -1); };
+  CHECK_FALSE(has(same(softmax, {values({100, 2000}, 2)}), "kernel1"));
+}
+
 TEST_CASE("the sum of one negative zero is that, and of more is zero, in every mode") {
   const tools::Function f = [](std::span<const Array> xs) { return tools::Arrays{sum(xs[0], 1), sum(xs[1], 0), cumsum(xs[0], 1)}; };
   for (DType t : {float32, float64, float16, bfloat16, complex64})

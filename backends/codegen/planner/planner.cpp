@@ -393,12 +393,38 @@ static std::int64_t chunk_length(std::int64_t length, std::int64_t rest) {
   return wanted;
 }
 
+/// Whether each result is that of elements that lie one behind the other.
+static bool reduces_rows(const ReduceParams& p, int ndim) {
+  const auto n = static_cast<int>(p.axes.size());
+  for (int i = 0; i < n; ++i)
+    if (std::find(p.axes.begin(), p.axes.end(), ndim - n + i) == p.axes.end()) return false;
+  return true;
+}
+
 /// Column reductions of matrices larger than the caches: rows are read in order if each thread takes some of them.
 bool KernelPlanner::is_large_column_reduction(const Eqn& e, const Root& r, std::int64_t steps) const {
   if (r.kind != Root::Kind::reduce || r.reduce.size() != 1 || avals_[e.outputs[0]].dtype.is_bool()) return false;
   const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
   return params_as<ReduceParams>(*e.params).axes[0] != in.ndim() - 1 && out.size() > 512 && out.bytes() <= kMaxColumnBytes &&
          steps >= 8 * kRowChunks && in.bytes() >= kLargeBytes;
+}
+
+/// Whether neighbouring elements of a value are computed, one by one, from elements that lie apart.
+bool KernelPlanner::reads_transposed(Var v) const {
+  constexpr std::size_t most = 32;
+  std::vector<Var> values{v};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (is_transposed(values[i])) return true;
+    const int made = defined_by_[values[i]];
+    if (is_root_[values[i]] || made < 0 || !injective_[static_cast<std::size_t>(made)]) continue;
+    const Eqn& e = j_.eqns[static_cast<std::size_t>(made)];
+    if (e.op->kind == Kind::movement) continue;
+    for (Atom a : e.inputs)
+      if (!a.is_literal() && j_.aval(a).size() == j_.avals[v].size() && values.size() < most &&
+          std::find(values.begin(), values.end(), a.var()) == values.end())
+        values.push_back(a.var());
+  }
+  return false;
 }
 
 void KernelPlanner::add_reduction(int eqn) {
@@ -414,7 +440,12 @@ void KernelPlanner::add_reduction(int eqn) {
   std::int64_t steps = 1;
   for (std::int64_t s : r.reduce) steps *= s;
   const bool by_rows = is_large_column_reduction(e, r, steps);
-  if (r.kind == Root::Kind::reduce && !r.reduce.empty() && ((steps * out.size() >= kSplitAbove && out.size() <= 512) || by_rows)) {
+  const auto are_many_rows = [&] {
+    return target_.many_rows > 0 && out.size() >= target_.many_rows && reduces_rows(params_as<ReduceParams>(*e.params), in.ndim()) &&
+           (e.inputs[0].is_literal() || !reads_transposed(e.inputs[0].var()));
+  };
+  const bool is_long = steps * out.size() >= kSplitAbove && out.size() <= 512;
+  if (r.kind == Root::Kind::reduce && !r.reduce.empty() && (by_rows || (is_long && !are_many_rows()))) {
     const std::int64_t rest = steps / r.reduce[0] * out.size();
     const std::int64_t chunk = by_rows ? std::max<std::int64_t>(r.reduce[0] / kRowChunks, 1) : chunk_length(r.reduce[0], rest);
     const std::int64_t chunks = (r.reduce[0] + chunk - 1) / chunk;

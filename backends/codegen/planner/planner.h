@@ -103,6 +103,7 @@ class KernelPlanner {
   bool has_too_many_loops(const Eqn& e) const;
   bool is_kernel_reduction(const Eqn& e) const;
   bool is_transposed(Var v) const;
+  bool reads_transposed(Var v) const;
   bool matmul_is_kernel(const Eqn& e) const;
   bool comes_from_matmul(Var v) const;
   bool try_library_matmul(const Eqn& e);

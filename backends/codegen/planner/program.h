@@ -149,6 +149,7 @@ struct TargetTraits {
   bool row_blocks = false;           ///< kernels with matmuls compute several rows at each outer point
   bool cuts_moves = false;           ///< what only moves elements is cut into copies, and moves wider elements
   bool vectors_in_epilogue = false;  ///< what follows reductions along vectors runs by vectors of its own
+  std::int64_t many_rows = 0;        ///< from so many on rows are reduced whole, as they are work for all threads; 0: never
   Expansion expansion = nullptr;
   const char* platform = "cpu";  ///< for messages
 };
