@@ -54,8 +54,13 @@ std::int64_t count_steps(const Number& start, const Number& stop, const Number& 
     return static_cast<std::int64_t>(n);
   }
   const double n = std::ceil((as_double(stop) - as_double(start)) / by);
-  if (std::isnan(n) || n > 9e18)
-    throw ShapeError(fmt::format("arange: from {} to {} by {} has no end", as_double(start), as_double(stop), by), effective_loc(loc));
+  if (std::isnan(n))
+    throw ShapeError(fmt::format("arange: from {} to {} by {} is no range; give finite numbers", as_double(start), as_double(stop), by),
+                     effective_loc(loc));
+  if (n > 9e18)
+    throw ShapeError(
+        fmt::format("arange: from {} to {} by {} has more elements than an array can have", as_double(start), as_double(stop), by),
+        effective_loc(loc));
   return n > 0 ? static_cast<std::int64_t>(n) : 0;
 }
 

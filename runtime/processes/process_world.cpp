@@ -30,10 +30,6 @@ int tag_of(std::uint64_t hash) { return static_cast<int>(hash & ((1u << 30) - 1)
 
 std::string place(SourceLoc loc) { return loc ? fmt::format(" at {}:{}", loc.file(), loc.line()) : std::string(); }
 
-std::string named(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "process" : "processes", fmt::join(ranks, ", "));
-}
-
 /// The number of processors of the machine, whichever of them this process is bound to.
 int processors() {
   std::ifstream in("/proc/self/cgroup");
@@ -70,6 +66,10 @@ State read_state(const std::optional<std::string>& answer) {
 }
 
 }  // namespace
+
+std::string named_processes(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "process" : "processes", fmt::join(ranks, ", "));
+}
 
 ProcessWorld::ProcessWorld(std::unique_ptr<ControlServer> server, std::unique_ptr<ControlClient> client, Transport* transport, int rank,
                            int size, Seconds timeout, bool check)
@@ -210,7 +210,7 @@ void ProcessWorld::throw_earlier_failure(const CollectiveLabel& label) {
           label.text,
           own               ? std::string("the others have given up waiting for this process")
           : missing.empty() ? std::string("the processes no longer run together")
-                            : named(missing) + " is missing",
+                            : named_processes(missing) + " is missing",
           report),
       label.loc);
 }
@@ -302,7 +302,7 @@ CollectiveCall::CollectiveCall(ProcessWorld& world, ProcessGroup& group, const C
         fmt::format(
             "{}: it spans {}, and nothing carries data of host devices between them; start the program under mpirun, with the plugin "
             "weft/libweft_mpi.so beside the library",
-            label.text, named(group.ranks)),
+            label.text, named_processes(group.ranks)),
         label.loc);
   ++group_.calls;
   group_.history = mixed(group_.history, label.signature);
@@ -361,8 +361,8 @@ void CollectiveCall::compare_histories() {
   }
   if (!different.empty())
     world_.give_up(label_, {},
-                   fmt::format("the processes don't run the same collectives in the same order: the {}th of {} differs; {}", group_.calls,
-                               named(group_.ranks), what));
+                   fmt::format("the processes don't run the same collectives in the same order: number {} of those of {} differs; {}",
+                               group_.calls, named_processes(group_.ranks), what));
 }
 
 void CollectiveCall::wait(std::initializer_list<std::span<const Ref<Buffer>>> keep) {
@@ -431,8 +431,8 @@ void CollectiveCall::look_for_faults(const std::vector<int>& waiting_for, bool l
   if (!elsewhere.empty())
     world_.give_up(
         label_, {},
-        fmt::format("the processes don't run the same program, or not in the same order: here it is the {}th collective of {}; {}",
-                    group_.calls, named(group_.ranks), other));
+        fmt::format("the processes don't run the same program, or not in the same order: it is number {} of the collectives of {}; {}",
+                    group_.calls, named_processes(group_.ranks), other));
   // The processes that this one waits for or, if they are waiting too, the others.
   std::vector<int> missing;
   for (int r : absent)
@@ -440,13 +440,14 @@ void CollectiveCall::look_for_faults(const std::vector<int>& waiting_for, bool l
   if (missing.empty()) missing = absent;
   const double seconds = world_.timeout().count();
   if (!missing.empty())
-    world_.give_up(label_, missing,
-                   late ? fmt::format("{} did not come within {:.3g} s (WEFT_COLLECTIVE_TIMEOUT): {}", named(missing), seconds, who)
-                        : fmt::format("{} is missing: {}", named(missing), who));
+    world_.give_up(
+        label_, missing,
+        late ? fmt::format("{} did not come within {:.3g} s (WEFT_COLLECTIVE_TIMEOUT): {}", named_processes(missing), seconds, who)
+             : fmt::format("{} is missing: {}", named_processes(missing), who));
   if (late)
     world_.give_up(label_, waiting_for,
                    fmt::format("a message from or to {} has not come through within {:.3g} s, though all processes are in it",
-                               named(waiting_for), seconds));
+                               named_processes(waiting_for), seconds));
 }
 
 }  // namespace weft::detail

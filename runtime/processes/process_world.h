@@ -34,6 +34,9 @@ struct ProcessLayout {
   bool open = false;
 };
 
+/// "process 3", "processes 0, 1".
+std::string named_processes(const std::vector<int>& ranks);
+
 /// The description of a collective that processes compare.
 struct CollectiveLabel {
   std::string text;             ///< "psum over `i` of f32[4]"

@@ -1,6 +1,7 @@
 #include "weft/runtime/sharded/global_arrays.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -75,12 +76,12 @@ std::vector<int> everybody() {
 }
 CollectiveLabel label_of(const std::string& text, const std::string& more, SourceLoc loc) { return {text, fnv_of(text + more), loc}; }
 
-/// The processes' buffers, all of one size, in host memory; in order of their ranks.
-std::vector<Ref<Buffer>> gather_bytes(const Ref<Buffer>& own, const CollectiveLabel& label) {
+/// These processes' buffers, all of one size, in host memory; in the order of `ranks`.
+std::vector<Ref<Buffer>> gather_bytes(const Ref<Buffer>& own, const std::vector<int>& ranks, const CollectiveLabel& label) {
   ProcessWorld& world = *process_world();
   std::vector<Ref<Buffer>> all;
-  ProcessExchange call(world, everybody(), label);
-  for (int r = 0; r < world.size(); ++r) {
+  ProcessExchange call(world, ranks, label);
+  for (const int r : ranks) {
     all.push_back(r == world.rank() ? own : Ref<Buffer>(new HostBuffer(own->bytes(), own->device_id())));
     if (r == world.rank()) continue;
     call.receive(r, all.back());
@@ -175,7 +176,7 @@ void sync_global_devices(const std::string& name, SourceLoc given) {
   std::memcpy(own.name, name.data(), std::min(name.size(), sizeof own.name - 1));
   const Ref<Buffer> buffer(new HostBuffer(sizeof own, processes().first_local()));
   std::memcpy(buffer->data(), &own, sizeof own);
-  const std::vector<Ref<Buffer>> all = gather_bytes(buffer, label_of("sync_global_devices", "", loc));
+  const std::vector<Ref<Buffer>> all = gather_bytes(buffer, everybody(), label_of("sync_global_devices", "", loc));
   std::string others;
   for (std::size_t r = 0; r < all.size(); ++r) {
     const char* other = static_cast<const char*>(all[r]->data());
@@ -188,6 +189,40 @@ void sync_global_devices(const std::string& name, SourceLoc given) {
 }
 
 namespace detail {
+namespace {
+
+/// Throws DistributedError if the processes of the mesh have different elements in x, which each has on its own.
+void check_same_everywhere(const Array& x, const MeshAxes& mesh, SourceLoc loc) {
+  const ConcreteArray* c = as_concrete(x);
+  if (!process_world() || !process_world()->has_transport() || (c && has_remote_shards(*c))) return;
+  const std::vector<int> ranks = processes().processes_of(mesh.device_ids);
+  if (ranks.size() == 1) return;
+  const Aval aval{x.shape(), x.dtype(), false};
+  const int host = processes().first_local();
+  const Ref<Buffer> elements = on_host(whole_of(x, host)), sum(new HostBuffer(sizeof(std::uint64_t), host));
+  const std::uint64_t own = crc32_z(crc32_z(0, nullptr, 0), static_cast<const Bytef*>(elements->data()), elements->bytes());
+  std::memcpy(sum->data(), &own, sizeof own);
+  const std::vector<Ref<Buffer>> all = gather_bytes(sum, ranks, label_of(fmt::format("device_put of {}", to_string(aval)), "same", loc));
+  std::vector<int> others;
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (std::memcmp(all[k]->data(), &own, sizeof own) != 0) others.push_back(ranks[k]);
+  if (!others.empty())
+    throw DistributedError(fmt::format("device_put of {}: {} {} other elements than process {}; give the same array everywhere "
+                                       "(broadcast_one_to_all makes it so), or each process's part by make_array_from_process_local_data",
+                                       to_string(aval), named_processes(others), others.size() == 1 ? "has" : "have", process_index()),
+                           loc);
+}
+
+}  // namespace
+
+Array device_put_same(const Array& x, const weft::Placement& where, SourceLoc given) {
+  const SourceLoc loc = effective_loc(given);
+  if (!where.sharding().is_single_device() && !as_traced(x)) {
+    const ArrayReads reads(x, "device_put", loc);
+    if (value_of(x, "device_put", loc) || as_literal(x)) check_same_everywhere(x, where.sharding().named().mesh().axes(), loc);
+  }
+  return device_put_array(x, where, given);
+}
 
 Array array_from_callback(const Shape& shape, const NamedSharding& s, FunctionRef<Array(const std::vector<Slice>&)> part, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
@@ -281,7 +316,7 @@ Array allgather_array(const Array& x, bool tiled, SourceLoc given) {
   const Ref<Buffer> own = on_host(whole_of(x, host));
   std::vector<Ref<Buffer>> all{own};
   if (process_world())
-    all = gather_bytes(own, label_of(fmt::format("process_allgather of {}", to_string(aval)), "", loc));
+    all = gather_bytes(own, everybody(), label_of(fmt::format("process_allgather of {}", to_string(aval)), "", loc));
   else if (c && c->placement && (tiled || sharding_of(*c).named().mesh().size() > 1))
     return wrap_buffer(aval, moved(own, device));
   const auto n = static_cast<std::int64_t>(all.size());
@@ -307,7 +342,7 @@ Array broadcast_array(const Array& x, bool is_source, SourceLoc given) {
   const std::uint64_t mark = is_source ? 1 : 0;
   std::memcpy(flag->data(), &mark, sizeof mark);
   const std::string text = fmt::format("broadcast_one_to_all of {}", to_string(aval));
-  const std::vector<Ref<Buffer>> flags = gather_bytes(flag, label_of(text, "who", loc));
+  const std::vector<Ref<Buffer>> flags = gather_bytes(flag, everybody(), label_of(text, "who", loc));
   std::vector<int> sources;
   for (std::size_t r = 0; r < flags.size(); ++r) {
     std::uint64_t value = 0;

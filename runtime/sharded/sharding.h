@@ -63,6 +63,8 @@ class Placement {
 
 namespace detail {
 Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc loc);
+/// The same, of what the user gave: processes that share the sharding first compare whether they gave the same.
+Array device_put_same(const Array& x, const weft::Placement& where, SourceLoc loc);
 Array device_get_array(const Array& x, SourceLoc loc);
 /// The elements of x in the host's memory, in an array that shares at most the memory with x. Where that is lent to others, donating x
 /// leaves it as it is: x is then copied.
@@ -90,10 +92,11 @@ auto put_tree_rows(It begin, It end, const std::vector<Device>& devices, const c
 }
 }  // namespace detail
 
-/// The arrays of a tree on the given device, or sharded as given (jax.device_put); they are committed to it.
+/// The arrays of a tree on the given device, or sharded as given (jax.device_put); they are committed to it. Processes that share the
+/// sharding all call it, with the same elements: a DistributedError says which of them gave others.
 template <class T>
 detail::traced_t<T> device_put(const T& tree, Placement where, SourceLoc loc = SourceLoc::here()) {
-  return detail::map_leaves(detail::to_traced(tree), [&](const Array& x) { return detail::device_put_array(x, where, loc); });
+  return detail::map_leaves(detail::to_traced(tree), [&](const Array& x) { return detail::device_put_same(x, where, loc); });
 }
 /// The arrays of a tree, each gathered in host memory (jax.device_get).
 template <class T>
