@@ -149,4 +149,5 @@ def main():
     print(len(lines), "results", sum(len(l.split()) > 5 for l in lines), "gradients")
 
 
-main()
+if __name__ == "__main__":
+    main()
