@@ -162,7 +162,8 @@ class Array {
 #define WEFT_METHOD(name) Array name(SourceLoc loc = SourceLoc::here()) const
   WEFT_REDUCTION(sum); WEFT_REDUCTION(prod); WEFT_REDUCTION(mean); WEFT_REDUCTION(var); WEFT_REDUCTION(std); WEFT_REDUCTION(max);
   WEFT_REDUCTION(min); WEFT_REDUCTION(argmax); WEFT_REDUCTION(argmin); WEFT_REDUCTION(any); WEFT_REDUCTION(all);
-  WEFT_METHOD(T); WEFT_METHOD(mT); WEFT_METHOD(ravel); WEFT_METHOD(flatten); WEFT_METHOD(real); WEFT_METHOD(imag); WEFT_METHOD(conj); WEFT_METHOD(conjugate); WEFT_METHOD(round);
+  WEFT_METHOD(T); WEFT_METHOD(mT); WEFT_METHOD(ravel); WEFT_METHOD(flatten); WEFT_METHOD(real); WEFT_METHOD(imag); WEFT_METHOD(conj);
+  WEFT_METHOD(conjugate); WEFT_METHOD(round);
   WEFT_RUNNING(cumsum); WEFT_RUNNING(cumprod); WEFT_SORTED(sort); WEFT_SORTED(argsort);
 #undef WEFT_REDUCTION
 #undef WEFT_RUNNING
@@ -285,11 +286,17 @@ class TextArg {
 
 // Programs that were written for JAX name its modules: `jnp::sin(x)`, `lax::scan(...)`, `jax::random::key(0)`. jnp is a namespace of its
 // own for the sake of `jnp::pi`: as names of weft, constants would meet the user's beside `using namespace weft`.
-// clang-format off
 namespace constants {}
-namespace jnp { using namespace ::weft; using namespace ::weft::constants; }
+namespace jnp {
+using namespace ::weft;
+using namespace ::weft::constants;
+}  // namespace jnp
 namespace lax = ::weft;
-namespace jax { using namespace ::weft; namespace numpy = ::weft::jnp; namespace ops = ::weft; namespace tree_util = ::weft; }
-// clang-format on
+namespace jax {
+using namespace ::weft;
+namespace numpy = ::weft::jnp;
+namespace ops = ::weft;
+namespace tree_util = ::weft;
+}  // namespace jax
 
 }  // namespace weft

@@ -53,12 +53,16 @@ inline Array max(Arg x, ReduceOptions options) { return max(std::move(x), none, 
 /// The minimum, as max.
 Array min(Arg x, Axis axis, ReduceOptions options = {});
 inline Array min(Arg x) { return min(std::move(x), none); }
-// clang-format off
-template <class B> requires(std::floating_point<B> || std::same_as<B, Array>)
-void max(Arg, const B&) { static_assert(!sizeof(B), "weft: max(x, axis) reduces along an axis; the larger of two arrays or numbers is maximum(a, b)"); }
-template <class B> requires(std::floating_point<B> || std::same_as<B, Array>)
-void min(Arg, const B&) { static_assert(!sizeof(B), "weft: min(x, axis) reduces along an axis; the smaller of two arrays or numbers is minimum(a, b)"); }
-// clang-format on
+template <class B>
+  requires(std::floating_point<B> || std::same_as<B, Array>)
+void max(Arg, const B&) {
+  static_assert(!sizeof(B), "weft: max(x, axis) reduces along an axis; the larger of two arrays or numbers is maximum(a, b)");
+}
+template <class B>
+  requires(std::floating_point<B> || std::same_as<B, Array>)
+void min(Arg, const B&) {
+  static_assert(!sizeof(B), "weft: min(x, axis) reduces along an axis; the smaller of two arrays or numbers is minimum(a, b)");
+}
 inline Array min(Arg x, ReduceOptions options) { return min(std::move(x), none, std::move(options)); }
 /// The first position of the maximum along one axis, or in the flattened array; int32.
 Array argmax(Arg x, Axis axis, ReduceOptions options = {});

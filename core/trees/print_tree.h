@@ -62,12 +62,14 @@ std::ostream& operator<<(std::ostream& os, const detail::PrintedTree auto& t) { 
 template <weft::detail::PrintedTree T>
 struct fmt::formatter<T, char, void> : weft::detail::TreeFormatter {};
 // <fmt/ranges.h>, where it is included, has formatters of its own for pairs and containers; they ask these.
-// clang-format off
-namespace fmt { inline namespace WEFT_FMT_NAMESPACE {
-template <typename T> struct is_tuple_like;
-template <typename T, typename Char> struct is_range;
-}}
-// clang-format on
+namespace fmt {
+inline namespace WEFT_FMT_NAMESPACE {
+template <typename T>
+struct is_tuple_like;
+template <typename T, typename Char>
+struct is_range;
+}  // namespace WEFT_FMT_NAMESPACE
+}  // namespace fmt
 template <weft::detail::PrintedTree T>
 struct fmt::is_tuple_like<T> : std::false_type {};
 template <weft::detail::PrintedTree T>

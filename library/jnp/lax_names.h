@@ -80,9 +80,13 @@ Array conv_with_general_padding(Arg x, Arg kernel, Shape window_strides, Padding
 /// dimensions are those of conv_general_dilated.
 Array conv_general_dilated_patches(Arg x, Shape filter_shape, Shape window_strides, Padding padding, ConvOptions options = {});
 
-// clang-format off
 /// jax.scipy: all of weft's functions, also by the modules that they are in there, `jax::scipy::special::erf(x)`.
-namespace scipy { using namespace ::weft; namespace special = ::weft; namespace signal = ::weft; namespace ndimage = ::weft; namespace integrate = ::weft; }
-// clang-format on
+namespace scipy {
+using namespace ::weft;
+namespace special = ::weft;
+namespace signal = ::weft;
+namespace ndimage = ::weft;
+namespace integrate = ::weft;
+}  // namespace scipy
 
 }  // namespace weft

@@ -61,12 +61,19 @@ std::array<Array, N> elements(const std::vector<Array>& list, SourceLoc loc = So
   detail::check_count(list.size(), N, loc);
   return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::array<Array, N>{list[I]...}; }(std::make_index_sequence<N>());
 }
-// clang-format off
 /// unravel_index, nonzero and split of N results: `auto [i, j] = unravel_index<2>(argmax(x), x.shape())`.
-template <std::size_t N> std::array<Array, N> unravel_index(Arg positions, Shape shape) { return elements<N>(unravel_index(positions, std::move(shape)), positions.where()); }
-template <std::size_t N> std::array<Array, N> nonzero(Arg x, NonzeroOptions options = {}) { return elements<N>(nonzero(x, std::move(options)), x.where()); }
-template <std::size_t N> std::array<Array, N> split(Arg x, AxisNumber axis = 0) { return elements<N>(split(x, N, axis), x.where()); }
-// clang-format on
+template <std::size_t N>
+std::array<Array, N> unravel_index(Arg positions, Shape shape) {
+  return elements<N>(unravel_index(positions, std::move(shape)), positions.where());
+}
+template <std::size_t N>
+std::array<Array, N> nonzero(Arg x, NonzeroOptions options = {}) {
+  return elements<N>(nonzero(x, std::move(options)), x.where());
+}
+template <std::size_t N>
+std::array<Array, N> split(Arg x, AxisNumber axis = 0) {
+  return elements<N>(split(x, N, axis), x.where());
+}
 /// The reverse; what is out of bounds along a dimension is moved inside.
 Array ravel_multi_index(Args positions, Shape shape);
 

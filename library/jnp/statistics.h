@@ -151,11 +151,15 @@ struct LogsumexpOptions {
   bool keepdims = false;            ///< the reduced axes stay, with size 1
   std::optional<Array> where = {};  ///< a mask: only elements where it is true take part
 };
-// clang-format off
 /// log(sum(b * exp(x))) without overflow. A template, so that what needs no factors is the other logsumexp.
-template <std::same_as<LogsumexpOptions> O = LogsumexpOptions> Array logsumexp(Arg x, O options) { return detail::logsumexp_of(x, none, options); }
-template <std::same_as<LogsumexpOptions> O = LogsumexpOptions> Array logsumexp(Arg x, Axis axis, O options) { return detail::logsumexp_of(x, axis, options); }
-// clang-format on
+template <std::same_as<LogsumexpOptions> O = LogsumexpOptions>
+Array logsumexp(Arg x, O options) {
+  return detail::logsumexp_of(x, none, options);
+}
+template <std::same_as<LogsumexpOptions> O = LogsumexpOptions>
+Array logsumexp(Arg x, Axis axis, O options) {
+  return detail::logsumexp_of(x, axis, options);
+}
 
 /// The convolution of two matrices, with zeros around them (jax.scipy.signal.convolve2d): mode "full", "same", of a's shape, or "valid",
 /// where one matrix lies inside of the other. Throws Error for another mode, ShapeError for what is no matrix.

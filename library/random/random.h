@@ -101,8 +101,10 @@ inline Array normal(Arg key, Shape shape, NormalOptions options) { return normal
 /// True with probability p; of p's shape if none is given.
 Array bernoulli(Arg key, Arg p, OptionalShape shape = none);
 inline Array bernoulli(Arg key) { return bernoulli(std::move(key), .5); }
-// clang-format off
-template <std::same_as<DrawOptions> O = DrawOptions> Array bernoulli(Arg key, Arg p, O o) { return bernoulli(std::move(key), std::move(p), o.shape); }
+template <std::same_as<DrawOptions> O = DrawOptions>
+Array bernoulli(Arg key, Arg p, O o) {
+  return bernoulli(std::move(key), std::move(p), o.shape);
+}
 /// Integers in [minval, maxval); minval where that is empty.
 Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype = int32);
 /// Options of randint.
@@ -144,29 +146,47 @@ inline Array categorical(Arg key, Arg logits, CategoricalOptions o) { return cat
 
 /// The normal distribution limited to (lower, upper).
 Array truncated_normal(Arg key, Arg lower, Arg upper, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions> Array truncated_normal(Arg key, Arg a, Arg b, O o) { return truncated_normal(key, a, b, o.shape, o.dtype.value_or(float32)); }
+template <std::same_as<DrawOptions> O = DrawOptions>
+Array truncated_normal(Arg key, Arg a, Arg b, O o) {
+  return truncated_normal(key, a, b, o.shape, o.dtype.value_or(float32));
+}
 /// Density proportional to x^(a - 1) exp(-x). Differentiable by a.
 Array gamma(Arg key, Arg a, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions> Array gamma(Arg key, Arg a, O o) { return gamma(std::move(key), a, o.shape, o.dtype.value_or(float32)); }
+template <std::same_as<DrawOptions> O = DrawOptions>
+Array gamma(Arg key, Arg a, O o) {
+  return gamma(std::move(key), a, o.shape, o.dtype.value_or(float32));
+}
 /// The logarithm of gamma, without underflow for small a.
 Array loggamma(Arg key, Arg a, OptionalShape shape = none, DType dtype = float32);
 /// Density proportional to x^(a - 1) (1 - x)^(b - 1). Differentiable by a and b.
 Array beta(Arg key, Arg a, Arg b, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions> Array beta(Arg key, Arg a, Arg b, O o) { return beta(std::move(key), a, b, o.shape, o.dtype.value_or(float32)); }
+template <std::same_as<DrawOptions> O = DrawOptions>
+Array beta(Arg key, Arg a, Arg b, O o) {
+  return beta(std::move(key), a, b, o.shape, o.dtype.value_or(float32));
+}
 /// Points of the simplex along the last axis: density proportional to the product of x_i^(alpha_i - 1). The shape is that in front of
 /// alpha's last axis.
 Array dirichlet(Arg key, Arg alpha, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions> Array dirichlet(Arg key, Arg alpha, O o) { return dirichlet(std::move(key), alpha, o.shape, o.dtype.value_or(float32)); }
+template <std::same_as<DrawOptions> O = DrawOptions>
+Array dirichlet(Arg key, Arg alpha, O o) {
+  return dirichlet(std::move(key), alpha, o.shape, o.dtype.value_or(float32));
+}
 /// The chi-square distribution with df degrees of freedom.
 Array chisquare(Arg key, Arg df, OptionalShape shape = none, DType dtype = float32);
 /// Student's distribution with df degrees of freedom.
 Array t(Arg key, Arg df, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions> Array t(Arg key, Arg df, O o) { return t(std::move(key), df, o.shape, o.dtype.value_or(float32)); }
+template <std::same_as<DrawOptions> O = DrawOptions>
+Array t(Arg key, Arg df, O o) {
+  return t(std::move(key), df, o.shape, o.dtype.value_or(float32));
+}
 /// Density b x^(-b - 1) for x >= 1.
 Array pareto(Arg key, Arg b, OptionalShape shape = none, DType dtype = float32);
 /// exp(sigma * normal).
 Array lognormal(Arg key, Arg sigma, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions> Array lognormal(Arg key, Arg sigma, O o) { return lognormal(std::move(key), sigma, o.shape, o.dtype.value_or(float32)); }
+template <std::same_as<DrawOptions> O = DrawOptions>
+Array lognormal(Arg key, Arg sigma, O o) {
+  return lognormal(std::move(key), sigma, o.shape, o.dtype.value_or(float32));
+}
 inline Array lognormal(Arg key) { return lognormal(std::move(key), 1.); }
 /// The distribution function 1 - exp(-(x / scale)^concentration).
 Array weibull_min(Arg key, Arg scale, Arg concentration, Shape shape = {}, DType dtype = float32);
@@ -178,11 +198,16 @@ Array triangular(Arg key, Arg left, Arg mode, Arg right, OptionalShape shape = n
 Array geometric(Arg key, Arg p, OptionalShape shape = none, DType dtype = int32);
 /// The number of events, of which lam are expected.
 Array poisson(Arg key, Arg lam, OptionalShape shape = none, DType dtype = int32);
-template <std::same_as<DrawOptions> O = DrawOptions> Array poisson(Arg key, Arg lam, O o) { return poisson(std::move(key), lam, o.shape, o.dtype.value_or(int32)); }
+template <std::same_as<DrawOptions> O = DrawOptions>
+Array poisson(Arg key, Arg lam, O o) {
+  return poisson(std::move(key), lam, o.shape, o.dtype.value_or(int32));
+}
 /// The number of successes in n trials of success probability p. NaN where n or p is negative or NaN.
 Array binomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions> Array binomial(Arg key, Arg n, Arg p, O o) { return binomial(std::move(key), n, p, o.shape, o.dtype.value_or(float32)); }
-// clang-format on
+template <std::same_as<DrawOptions> O = DrawOptions>
+Array binomial(Arg key, Arg n, Arg p, O o) {
+  return binomial(std::move(key), n, p, o.shape, o.dtype.value_or(float32));
+}
 /// The number of times that each outcome occurs in n trials; the last axis of p, and of the result, is over outcomes. n has p's other
 /// axes.
 Array multinomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);

@@ -178,17 +178,33 @@ namespace detail {
 template <class F>
 struct WithoutRules {
   F f;
-  // clang-format off
-  template <class Rule> [[nodiscard]] CustomJvp<F, Rule> defjvp(Rule rule) const { return {f, std::move(rule)}; }
-  template <class Fwd, class Bwd> [[nodiscard]] CustomVjp<F, Fwd, Bwd> defvjp(Fwd fwd, Bwd bwd) const { return {f, std::move(fwd), std::move(bwd)}; }
-  template <class... A> auto operator()(const A&...) const { static_assert(!sizeof(F), "weft: a custom rule is missing: custom_jvp(f, rule), custom_vjp(f, fwd, bwd), or auto g = custom_vjp(f).defvjp(fwd, bwd)"); return Array(); }
+  template <class Rule>
+  [[nodiscard]] CustomJvp<F, Rule> defjvp(Rule rule) const {
+    return {f, std::move(rule)};
+  }
+  template <class Fwd, class Bwd>
+  [[nodiscard]] CustomVjp<F, Fwd, Bwd> defvjp(Fwd fwd, Bwd bwd) const {
+    return {f, std::move(fwd), std::move(bwd)};
+  }
+  template <class... A>
+  auto operator()(const A&...) const {
+    static_assert(
+        !sizeof(F),
+        "weft: a custom rule is missing: custom_jvp(f, rule), custom_vjp(f, fwd, bwd), or auto g = custom_vjp(f).defvjp(fwd, bwd)");
+    return Array();
+  }
 };
 }  // namespace detail
 /// `auto g = custom_jvp(f).defjvp(rule)`: the same as custom_jvp(f, rule).
-template <class F = UnaryFunction> detail::WithoutRules<F> custom_jvp(F f) { return {std::move(f)}; }
+template <class F = UnaryFunction>
+detail::WithoutRules<F> custom_jvp(F f) {
+  return {std::move(f)};
+}
 /// `auto g = custom_vjp(f).defvjp(fwd, bwd)`: the same as custom_vjp(f, fwd, bwd).
-template <class F = UnaryFunction> detail::WithoutRules<F> custom_vjp(F f) { return {std::move(f)}; }
-// clang-format on
+template <class F = UnaryFunction>
+detail::WithoutRules<F> custom_vjp(F f) {
+  return {std::move(f)};
+}
 
 /// Options of checkpoint (jax.checkpoint).
 struct CheckpointOptions {

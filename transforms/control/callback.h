@@ -78,13 +78,21 @@ template <class Options, std::vector<Array> (*Flat)(const CallbackCall&, std::sp
 struct CallbackWithResult : Callable<CallbackWithResult<Options, Flat>> {
   using Callable<CallbackWithResult>::operator();
   using L = SourceLoc;
-  // clang-format off
   auto operator()(const auto& f, const auto& shapes, const Options& o, L loc = L::here()) const { return run(loc, o, f, shapes); }
-  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, L loc = L::here()) const { return run(loc, o, f, shapes, a); }
-  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, const auto& b, L loc = L::here()) const { return run(loc, o, f, shapes, a, b); }
-  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, const auto& b, const auto& c, L loc = L::here()) const { return run(loc, o, f, shapes, a, b, c); }
-  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, const auto& b, const auto& c, const auto& d, L loc = L::here()) const { return run(loc, o, f, shapes, a, b, c, d); }
-  // clang-format on
+  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, L loc = L::here()) const {
+    return run(loc, o, f, shapes, a);
+  }
+  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, const auto& b, L loc = L::here()) const {
+    return run(loc, o, f, shapes, a, b);
+  }
+  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, const auto& b, const auto& c,
+                  L loc = L::here()) const {
+    return run(loc, o, f, shapes, a, b, c);
+  }
+  auto operator()(const auto& f, const auto& shapes, const Options& o, const auto& a, const auto& b, const auto& c, const auto& d,
+                  L loc = L::here()) const {
+    return run(loc, o, f, shapes, a, b, c, d);
+  }
   template <class F, class S, class... A>
   auto call(L loc, const F& f, const S& shapes, const A&... args) const {
     return run(loc, Options(), f, shapes, args...);

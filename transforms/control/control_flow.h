@@ -178,11 +178,15 @@ auto scan(F f, const Init& init, const Xs& xs, ScanOptions options = {}, SourceL
   }
 }
 
-// clang-format off
 /// The same without xs: `scan(f, init, {}, {.length = n})`.
-template <class F, class Init> auto scan(F f, const Init& init, std::initializer_list<None>, ScanOptions options, SourceLoc loc = SourceLoc::here()) { return scan(std::move(f), init, none, std::move(options), loc); }
-template <class F, class Init> auto scan(F f, const Init& init, None xs, Int length, SourceLoc loc = SourceLoc::here()) { return scan(std::move(f), init, xs, ScanOptions{.length = length}, loc); }
-// clang-format on
+template <class F, class Init>
+auto scan(F f, const Init& init, std::initializer_list<None>, ScanOptions options, SourceLoc loc = SourceLoc::here()) {
+  return scan(std::move(f), init, none, std::move(options), loc);
+}
+template <class F, class Init>
+auto scan(F f, const Init& init, None xs, Int length, SourceLoc loc = SourceLoc::here()) {
+  return scan(std::move(f), init, xs, ScanOptions{.length = length}, loc);
+}
 
 /// f of each slice of xs along the leading axis, in sequence, with the results stacked (jax.lax.map). vmap computes all at once.
 template <class F = UnaryFunction, class Xs>

@@ -60,9 +60,11 @@ template <std::same_as<BinaryFunction> F = BinaryFunction>
 detail::Pmap<F> pmap(F f, PmapOptions options = {}) {
   return {f, options};
 }
-// clang-format off
 /// The same with the axis's name in front, as in JAX: `pmap(f, "i")`, `pmap(f, "i", {.in_axes = {none, 0}})`.
-template <class F = UnaryFunction> detail::Pmap<F> pmap(F f, const char* axis_name, PmapOptions options = {}) { options.axis_name = axis_name; return {std::move(f), options}; }
-// clang-format on
+template <class F = UnaryFunction>
+detail::Pmap<F> pmap(F f, const char* axis_name, PmapOptions options = {}) {
+  options.axis_name = axis_name;
+  return {std::move(f), options};
+}
 
 }  // namespace weft
