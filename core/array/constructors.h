@@ -54,6 +54,11 @@ Array array(const R& values, Shape shape, std::optional<DType> dtype = {}, Sourc
                                    dtype, loc);
 }
 Array array(const NumberRange auto& values, SourceLoc loc = SourceLoc::here()) { return array(values, Shape(std::size(values)), {}, loc); }
+/// The same numbers in a dtype: `array(values, float32)`.
+template <NumberRange R>
+Array array(const R& values, std::same_as<DType> auto dtype, SourceLoc loc = SourceLoc::here()) {
+  return array(values, Shape(std::size(values)), dtype, loc);
+}
 /// A copy of a matrix or a view of another library, such as Eigen's matrices and a std::mdspan: element (i, j) of the array is their
 /// (i, j), in whatever order they keep them in memory. What Eigen's types call a vector has one dimension, its tensors have as many as they
 /// say; a sparse matrix is filled up with zeros. The dtype is that of the element type.

@@ -64,6 +64,10 @@ template <std::same_as<DTypeOptions> O = DTypeOptions>
 Array array(Literal values, O options, SourceLoc loc = SourceLoc::here()) {
   return array(values, options.dtype, loc);
 }
+template <NumberRange R, std::same_as<DTypeOptions> O = DTypeOptions>
+Array array(const R& values, O options, SourceLoc loc = SourceLoc::here()) {
+  return array(values, Shape(std::size(values)), options.dtype, loc);
+}
 template <std::same_as<DTypeOptions> O = DTypeOptions>
 Array asarray(Literal values, O options, SourceLoc loc = SourceLoc::here()) {
   return array(values, options.dtype, loc);

@@ -192,3 +192,28 @@ TEST_CASE("JAX's spellings: functions of positions, and matrices by groups of ro
   CHECK(same(lax::optimization_barrier(Params{x, w}).b, w));
   CHECK(refuses<ShapeError>([&] { ragged_dot(x, w, array({1, 2, 1})); }, {"ragged_dot", "f32[2,2,3]", "i32[3]"}));
 }
+
+TEST_CASE("JAX's spellings: axes, diagonals and decimals by name") {
+  const Array a = reshape(arange(6.f), {2, 3}), b = a + 10;
+  CHECK(same(concatenate({a, b}, {.axis = 1}), concatenate({a, b}, 1)));
+  CHECK(same(stack({a, b}, {.axis = -1}), stack({a, b}, -1)));
+  CHECK(same(split(a, 3, {.axis = 1})[1], split(a, 3, 1)[1]));
+  CHECK(same(repeat(a, 2, {.axis = 1}), repeat(a, 2, 1)));
+  CHECK(same(flip(a, {.axis = 1}), flip(a, 1)));
+  CHECK(same(roll(a, 1, {.axis = 1}), roll(a, 1, 1)));
+  CHECK(same(squeeze(a[newaxis], {.axis = 0}), a));
+  CHECK(same(expand_dims(a, {.axis = 1}), expand_dims(a, 1)));
+  CHECK(same(flip(a, {0, 1}), flip(flip(a, 0), 1)));
+  CHECK((same(tril(a, {.k = -1}), tril(a, -1)) && same(triu(a, {.k = 1}), triu(a, 1))));
+  CHECK(same(round(a / 3, {.decimals = 2}), round(a / 3, 2)));
+  CHECK(refuses<AxisError>([&] { concatenate({a, b}, {.axis = 2}); }, {"concatenate", "axis 2", "jax_spellings.cpp"}));
+}
+
+TEST_CASE("JAX's spellings: the dtype of numbers in a container") {
+  const std::vector<double> numbers{1.5, 2};
+  const std::vector<int> whole{1, 2};
+  CHECK(same(array(numbers, float32), array({1.5f, 2.f})));
+  CHECK(same(array(whole, float32), array({1.f, 2.f})));
+  CHECK(same(array(whole, {.dtype = int8}), array({1, 2}, int8)));
+  CHECK(array(numbers).dtype() == float64);
+}
