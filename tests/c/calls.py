@@ -176,16 +176,16 @@ refused("WEFT_ERROR_SHAPE", "input 1 is f32[2,3]", "weft_program_run", f, (P * 2
 refused("WEFT_ERROR_ARGUMENT", "input 2 of 2", "weft_program_value_and_grad", f, (c.c_int * 1)(2), 1, c.byref(where))
 refused("WEFT_ERROR_AXIS", "", "weft_program_vmap", f, (c.c_int * 2)(3, 0), I64(2), c.byref(where))
 refused("WEFT_ERROR_ARGUMENT", "1073741824 inputs are named", "weft_program_value_and_grad", f, (c.c_int * 1)(0), 1 << 30, c.byref(where))
-refused("WEFT_ERROR_ARGUMENT", "array is no handle of an array", "weft_array_size", f, c.byref(I64()))
-refused("WEFT_ERROR_ARGUMENT", "program is no handle of a program", "weft_program_counts", u, c.byref(c.c_int()), None)
-refused("WEFT_ERROR_ARGUMENT", "an input is no handle of an array", "weft_program_run", f, (P * 2)(u, f), 2, (P * 2)(), 2)
+refused("WEFT_ERROR_ARGUMENT", "array is not a handle of an array", "weft_array_size", f, c.byref(I64()))
+refused("WEFT_ERROR_ARGUMENT", "program is not a handle of a program", "weft_program_counts", u, c.byref(c.c_int()), None)
+refused("WEFT_ERROR_ARGUMENT", "an input is not a handle of an array", "weft_program_run", f, (P * 2)(u, f), 2, (P * 2)(), 2)
 refused("WEFT_ERROR_ARGUMENT", "-1 dimensions; there can be 0 to 64", "weft_array_new", room, 11, dims(1)[0], -1, c.byref(where))
 library.weft_array_free(f)  # of the other kind: nothing is freed
-check(library.weft_error_message().startswith(b"array is no handle of an array") and len(run(f, u, v)) == 2, "a program is not freed as an array")
+check(library.weft_error_message().startswith(b"array is not a handle of an array") and len(run(f, u, v)) == 2, "a program is not freed as an array")
 gone = floats([1], 1)
 library.weft_array_free(gone)
 library.weft_array_free(gone)
-check(library.weft_error_message().startswith(b"array is no handle of an array"), "a handle is freed once")
+check(library.weft_error_message().startswith(b"array is not a handle of an array"), "a handle is freed once")
 refused("WEFT_ERROR_IO", "nowhere.jaxpr", "weft_program_load", b"/nowhere.jaxpr", None, c.byref(where))
 stablehlo = b"""func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.sine %x : tensor<2xf32>
