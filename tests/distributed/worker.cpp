@@ -49,7 +49,7 @@ void topology() {
 }
 
 // Global arrays: made, read, moved.
-void arrays() {
+void arrays(bool over_mpi = true) {
   const int n = process_count(), local = local_device_count(), all = n * local, me = process_index();
   const Mesh mesh = make_mesh({all}, {"x"});
   const Array whole = numbers({2 * all, 3});
@@ -128,11 +128,12 @@ void arrays() {
     says(error_of([&] { sync_global_devices(me == 0 ? "left" : "right"); }),
          me == 0 ? "process 1 is at `right`" : "process 0 is at `left`");
     sync_global_devices("still together");
-    for (const Array& unlike : {full({2}, me), full({}, me, int64)}) {
-      const std::string problem = error_of([&] { device_put(unlike, NamedSharding(mesh, P())); });
-      says(problem, "other elements than process " + std::to_string(me));
-      says(problem, "broadcast_one_to_all");
-    }
+    if (over_mpi)
+      for (const Array& unlike : {full({2}, me), full({}, me, int64)}) {
+        const std::string problem = error_of([&] { device_put(unlike, NamedSharding(mesh, P())); });
+        says(problem, "other elements than process " + std::to_string(me));
+        says(problem, "broadcast_one_to_all");
+      }
     same(device_put(broadcast_one_to_all(full({2}, me), me == 1), NamedSharding(mesh, P())), full({2}, 1), "after an error, what is alike");
     says(error_of([&] { device_put_sharded(std::vector<Array>(static_cast<std::size_t>(all), Array(1.f)), devices()); }),
          "local_devices()");
@@ -582,7 +583,7 @@ int main(int argc, char** argv) {
     if (what == "counted") counted();
     if (what == "many") many_collectives();
     if (what == "gpus") {
-      topology(), arrays(), programs(), collectives();
+      topology(), arrays(false), programs(), collectives();
       gpus(argv[2]);
     }
     if (what == "gpu failures") gpu_failures();
