@@ -409,7 +409,7 @@ bool KernelPlanner::is_large_column_reduction(const Eqn& e, const Root& r, std::
          steps >= 8 * kRowChunks && in.bytes() >= kLargeBytes;
 }
 
-/// Whether neighbouring elements of a value are computed, one by one, from elements that lie apart.
+/// Whether the value is computed elementwise from a transposed operand, so that consecutive elements are loaded with a stride.
 bool KernelPlanner::reads_transposed(Var v) const {
   constexpr std::size_t most = 32;
   std::vector<Var> values{v};
@@ -418,7 +418,7 @@ bool KernelPlanner::reads_transposed(Var v) const {
     const int made = defined_by_[values[i]];
     if (is_root_[values[i]] || made < 0 || !injective_[static_cast<std::size_t>(made)]) continue;
     const Eqn& e = j_.eqns[static_cast<std::size_t>(made)];
-    if (e.op->kind == Kind::movement) continue;
+    if (e.op->movement) continue;  // its result is not elementwise in its operand
     for (Atom a : e.inputs)
       if (!a.is_literal() && j_.aval(a).size() == j_.avals[v].size() && values.size() < most &&
           std::find(values.begin(), values.end(), a.var()) == values.end())
