@@ -1,8 +1,17 @@
 #pragma once
+#include <concepts>
+
 #include "weft/core/array/scalar.h"
 #include "weft/core/array/shape.h"
 
 namespace weft {
+
+namespace detail {
+/// `Nothing auto...` behind a function's parameters is always empty. It makes the function a template, which a call with `{}` prefers less
+/// than a function that isn't one.
+template <class T>
+concept Nothing = std::same_as<T, void>;
+}  // namespace detail
 
 /// A shape, or none. std::optional<Shape> can't be made from `{2, 3}`.
 class OptionalShape {

@@ -34,10 +34,10 @@ std::vector<int> resolve_axes(const Axis& axis, const Arg& x, const char* operat
   return axes;
 }
 
-const Axis& axis_of(const Axis& axis, const ReduceOptions& options, const char* operation, SourceLoc loc) {
-  if (!axis.is_none() && !options.axis.is_none())
+const Axis& axis_of(const Axis& axis, const Axis& of_options, const char* operation, SourceLoc loc) {
+  if (!axis.is_none() && !of_options.is_none())
     throw AxisError(fmt::format("{}: an axis is an argument and among the options; give it once", operation), effective_loc(loc));
-  return axis.is_none() ? options.axis : axis;
+  return axis.is_none() ? of_options : axis;
 }
 
 int one_axis(const char* operation, const Arg& x, int axis, const std::optional<AxisNumber>& of_options) {

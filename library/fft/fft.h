@@ -56,59 +56,35 @@ Array fftn(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backwar
 inline Array fftn(Arg x) { return fftn(std::move(x), none); }
 
 // Options are those of templates, so that {2, 2} is a shape.
-template <std::same_as<FftnOptions> O = FftnOptions>
-Array fftn(Arg x, O options) {
-  return fftn(x, std::move(options.s), std::move(options.axes), std::move(options.norm));
-}
+Array fftn(Arg x, FftnOptions o, detail::Nothing auto...) { return fftn(x, o.s, o.axes, o.norm); }
 /// The inverse of fftn.
 Array ifftn(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
 inline Array ifftn(Arg x) { return ifftn(std::move(x), none); }
-template <std::same_as<FftnOptions> O = FftnOptions>
-Array ifftn(Arg x, O options) {
-  return ifftn(x, std::move(options.s), std::move(options.axes), std::move(options.norm));
-}
+Array ifftn(Arg x, FftnOptions o, detail::Nothing auto...) { return ifftn(x, o.s, o.axes, o.norm); }
 /// rfft along the last of the axes, fft along the others.
 Array rfftn(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
 inline Array rfftn(Arg x) { return rfftn(std::move(x), none); }
-template <std::same_as<FftnOptions> O = FftnOptions>
-Array rfftn(Arg x, O options) {
-  return rfftn(x, std::move(options.s), std::move(options.axes), std::move(options.norm));
-}
+Array rfftn(Arg x, FftnOptions o, detail::Nothing auto...) { return rfftn(x, o.s, o.axes, o.norm); }
 /// The inverse of rfftn.
 Array irfftn(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
 inline Array irfftn(Arg x) { return irfftn(std::move(x), none); }
-template <std::same_as<FftnOptions> O = FftnOptions>
-Array irfftn(Arg x, O o) {
-  return irfftn(x, std::move(o.s), std::move(o.axes), std::move(o.norm));
-}
+Array irfftn(Arg x, FftnOptions o, detail::Nothing auto...) { return irfftn(x, std::move(o.s), std::move(o.axes), std::move(o.norm)); }
 /// fftn over the last two axes.
 Array fft2(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
 inline Array fft2(Arg x) { return fft2(std::move(x), none); }
-template <std::same_as<FftnOptions> O = FftnOptions>
-Array fft2(Arg x, O options) {
-  return fft2(x, std::move(options.s), std::move(options.axes), std::move(options.norm));
-}
+Array fft2(Arg x, FftnOptions o, detail::Nothing auto...) { return fft2(x, o.s, o.axes, o.norm); }
 /// ifftn over the last two axes.
 Array ifft2(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
 inline Array ifft2(Arg x) { return ifft2(std::move(x), none); }
-template <std::same_as<FftnOptions> O = FftnOptions>
-Array ifft2(Arg x, O options) {
-  return ifft2(x, std::move(options.s), std::move(options.axes), std::move(options.norm));
-}
+Array ifft2(Arg x, FftnOptions o, detail::Nothing auto...) { return ifft2(x, o.s, o.axes, o.norm); }
 /// rfftn over the last two axes.
 Array rfft2(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
 inline Array rfft2(Arg x) { return rfft2(std::move(x), none); }
-template <std::same_as<FftnOptions> O = FftnOptions>
-Array rfft2(Arg x, O options) {
-  return rfft2(x, std::move(options.s), std::move(options.axes), std::move(options.norm));
-}
+Array rfft2(Arg x, FftnOptions o, detail::Nothing auto...) { return rfft2(x, o.s, o.axes, o.norm); }
 /// irfftn over the last two axes.
 Array irfft2(Arg x, OptionalShape s, Axis axes = none, std::string norm = "backward");
 inline Array irfft2(Arg x) { return irfft2(std::move(x), none); }
-template <std::same_as<FftnOptions> O = FftnOptions>
-Array irfft2(Arg x, O o) {
-  return irfft2(x, std::move(o.s), std::move(o.axes), std::move(o.norm));
-}
+Array irfft2(Arg x, FftnOptions o, detail::Nothing auto...) { return irfft2(x, std::move(o.s), std::move(o.axes), std::move(o.norm)); }
 
 /// The frequencies that fft's elements belong to, for samples d apart: 0, 1, ..., then the negative ones, divided by n d.
 Array fftfreq(Int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());

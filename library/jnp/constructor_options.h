@@ -25,51 +25,42 @@ struct DiagonalOptions {
   Int k = 0;              ///< which diagonal holds ones
   DType dtype = float32;  ///< of the elements
 };
-// Templates, so that `{}` goes on meaning what it means without them.
+// Templates (detail::Nothing), so that `{}` goes on meaning what it means without them.
 /// Ones on a diagonal: `eye(3, {.dtype = float64})`.
-template <std::same_as<EyeOptions> O = EyeOptions>
-Array eye(Int n, O options, SourceLoc loc = SourceLoc::here()) {
+Array eye(Int n, EyeOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return eye(n, options.m, options.k, options.dtype, loc);
 }
-template <std::same_as<DiagonalOptions> O = DiagonalOptions>
-Array eye(Int n, Int m, O options, SourceLoc loc = SourceLoc::here()) {
+Array eye(Int n, Int m, DiagonalOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return eye(n, m, options.k, options.dtype, loc);
 }
 /// Zeros of a dtype.
-template <std::same_as<DTypeOptions> O = DTypeOptions>
-Array zeros(Shape shape, O options, SourceLoc loc = SourceLoc::here()) {
+Array zeros(Shape shape, DTypeOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return zeros(std::move(shape), options.dtype.value_or(float32), loc);
 }
 /// Ones of a dtype.
-template <std::same_as<DTypeOptions> O = DTypeOptions>
-Array ones(Shape shape, O options, SourceLoc loc = SourceLoc::here()) {
+Array ones(Shape shape, DTypeOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return ones(std::move(shape), options.dtype.value_or(float32), loc);
 }
 /// One value everywhere, in a dtype.
-template <std::same_as<DTypeOptions> O = DTypeOptions>
-Array full(Shape shape, Arg value, O options) {
+Array full(Shape shape, Arg value, DTypeOptions options, detail::Nothing auto...) {
   return full(std::move(shape), std::move(value), options.dtype);
 }
 /// Numbers in a row, in a dtype.
-template <std::same_as<DTypeOptions> O = DTypeOptions>
-Array arange(detail::Number stop, O options, SourceLoc loc = SourceLoc::here()) {
+Array arange(detail::Number stop, DTypeOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return arange(stop, options.dtype, loc);
 }
-template <std::same_as<DTypeOptions> O = DTypeOptions>
-Array arange(detail::Number start, detail::Number stop, O options, SourceLoc loc = SourceLoc::here()) {
+Array arange(detail::Number start, detail::Number stop, DTypeOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return arange(start, stop, 1, options.dtype, loc);
 }
 /// Numbers in braces, in a dtype.
-template <std::same_as<DTypeOptions> O = DTypeOptions>
-Array array(Literal values, O options, SourceLoc loc = SourceLoc::here()) {
+Array array(Literal values, DTypeOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return array(values, options.dtype, loc);
 }
 template <NumberRange R, std::same_as<DTypeOptions> O = DTypeOptions>
 Array array(const R& values, O options, SourceLoc loc = SourceLoc::here()) {
   return array(values, Shape(std::size(values)), options.dtype, loc);
 }
-template <std::same_as<DTypeOptions> O = DTypeOptions>
-Array asarray(Literal values, O options, SourceLoc loc = SourceLoc::here()) {
+Array asarray(Literal values, DTypeOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return array(values, options.dtype, loc);
 }
 /// Uninitialised arrays are zeros.
@@ -79,18 +70,11 @@ struct LikeOptions {
   std::optional<DType> dtype = {};  ///< absent: x's
   OptionalShape shape = none;       ///< absent: x's
 };
-template <std::same_as<LikeOptions> O = LikeOptions>
-Array full_like(Arg x, Arg value, O options) {
+Array full_like(Arg x, Arg value, LikeOptions options, detail::Nothing auto...) {
   return full(options.shape.has_value() ? options.shape.value() : x.array().shape(), value, options.dtype.value_or(x.array().dtype()));
 }
-template <std::same_as<LikeOptions> O = LikeOptions>
-Array zeros_like(Arg x, O options) {
-  return full_like(std::move(x), 0, options);
-}
-template <std::same_as<LikeOptions> O = LikeOptions>
-Array ones_like(Arg x, O options) {
-  return full_like(std::move(x), 1, options);
-}
+Array zeros_like(Arg x, LikeOptions options, detail::Nothing auto...) { return full_like(std::move(x), 0, options); }
+Array ones_like(Arg x, LikeOptions options, detail::Nothing auto...) { return full_like(std::move(x), 1, options); }
 /// Bounds of clip by name.
 struct ClipOptions {
   std::optional<Array> min = {}, max = {};  ///< absent: no bound

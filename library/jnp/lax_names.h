@@ -12,6 +12,8 @@
 
 namespace weft {
 
+/// where(condition, x, y).
+inline Array select(const std::same_as<Array> auto& condition, Arg x, Arg y) { return where(condition, std::move(x), std::move(y)); }
 /// -x.
 Array neg(Arg x);
 /// x - y.

@@ -6,8 +6,10 @@
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/integer.h"
+#include "weft/core/array/optional_shape.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/library/jnp/names.h"
+#include "weft/library/numpy/numpy.h"
 
 namespace weft {
 
@@ -21,7 +23,7 @@ struct AxesOption {
   detail::NamedFields named = detail::NamedFields();
   Axis axis = none;  ///< which
 };
-/// The diagonal of tril and triu by name.
+/// The diagonal of diag, tril and triu by name.
 struct DiagonalOption {
   detail::NamedFields named = detail::NamedFields();
   Int k = 0;  ///< which diagonal: 0 the main one, positive ones above it
@@ -32,61 +34,36 @@ struct RoundOptions {
   Int decimals = 0;  ///< digits behind the point; negative: zeros before it
 };
 
-// Templates, so that `{}` and `{1}` go on meaning what they mean without them.
+// Templates (detail::Nothing), so that `{}` and `{1}` go on meaning what they mean without them.
 /// `concatenate({a, b}, {.axis = 1})`.
-template <std::same_as<AxisOption> O = AxisOption>
-Array concatenate(Args xs, O options, SourceLoc loc = SourceLoc::here()) {
+Array concatenate(Args xs, AxisOption options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return concatenate(std::move(xs), options.axis, loc);
 }
 /// `stack({a, b}, {.axis = 1})`.
-template <std::same_as<AxisOption> O = AxisOption>
-Array stack(Args xs, O options, SourceLoc loc = SourceLoc::here()) {
+Array stack(Args xs, AxisOption options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return stack(std::move(xs), options.axis, loc);
 }
 /// `split(x, 2, {.axis = 1})`.
-template <std::same_as<AxisOption> O = AxisOption>
-std::vector<Array> split(Arg x, Sections sections, O options) {
+std::vector<Array> split(Arg x, Sections sections, AxisOption options, detail::Nothing auto...) {
   return split(std::move(x), std::move(sections), options.axis);
 }
 /// `repeat(x, 2, {.axis = 1})`.
-template <std::same_as<AxisOption> O = AxisOption>
-Array repeat(Arg x, Int n, O options) {
-  return repeat(std::move(x), n, options.axis);
-}
+Array repeat(Arg x, Int n, AxisOption options, detail::Nothing auto...) { return repeat(std::move(x), n, options.axis); }
 /// `flip(x, {.axis = 1})`.
-template <std::same_as<AxesOption> O = AxesOption>
-Array flip(Arg x, O options) {
-  return flip(std::move(x), std::move(options.axis));
-}
+Array flip(Arg x, AxesOption options, detail::Nothing auto...) { return flip(std::move(x), options.axis); }
 /// `roll(x, 2, {.axis = 1})`.
-template <std::same_as<AxesOption> O = AxesOption>
-Array roll(Arg x, Shape shift, O options) {
-  return roll(std::move(x), std::move(shift), std::move(options.axis));
-}
+Array roll(Arg x, Shape shift, AxesOption options, detail::Nothing auto...) { return roll(std::move(x), std::move(shift), options.axis); }
 /// `squeeze(x, {.axis = 1})`.
-template <std::same_as<AxesOption> O = AxesOption>
-Array squeeze(Arg x, O options) {
-  return squeeze(std::move(x), std::move(options.axis));
-}
+Array squeeze(Arg x, AxesOption options, detail::Nothing auto...) { return squeeze(std::move(x), options.axis); }
 /// `expand_dims(x, {.axis = 1})`.
-template <std::same_as<AxesOption> O = AxesOption>
-Array expand_dims(Arg x, O options) {
-  return expand_dims(std::move(x), std::move(options.axis));
-}
+Array expand_dims(Arg x, AxesOption options, detail::Nothing auto...) { return expand_dims(std::move(x), options.axis); }
+/// `diag(x, {.k = 1})`.
+Array diag(Arg x, DiagonalOption options, detail::Nothing auto...) { return diag(std::move(x), options.k); }
 /// `tril(x, {.k = -1})`.
-template <std::same_as<DiagonalOption> O = DiagonalOption>
-Array tril(Arg x, O options) {
-  return tril(std::move(x), options.k);
-}
+Array tril(Arg x, DiagonalOption options, detail::Nothing auto...) { return tril(std::move(x), options.k); }
 /// `triu(x, {.k = 1})`.
-template <std::same_as<DiagonalOption> O = DiagonalOption>
-Array triu(Arg x, O options) {
-  return triu(std::move(x), options.k);
-}
+Array triu(Arg x, DiagonalOption options, detail::Nothing auto...) { return triu(std::move(x), options.k); }
 /// `round(x, {.decimals = 2})`.
-template <std::same_as<RoundOptions> O = RoundOptions>
-Array round(Arg x, O options) {
-  return round(std::move(x), options.decimals);
-}
+Array round(Arg x, RoundOptions options, detail::Nothing auto...) { return round(std::move(x), options.decimals); }
 
 }  // namespace weft

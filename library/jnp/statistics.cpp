@@ -66,8 +66,9 @@ Array cosine_window(std::int64_t n, double a, double b, double c, SourceLoc loc)
 
 }  // namespace
 
-Array average(Arg x, Axis axis, AverageOptions options) {
+Array average(Arg x, Axis argument, AverageOptions options) {
   LocScope scope(x.where());
+  const Axis& axis = axis_of(argument, options.axis, "average", x.where());
   if (!options.weights) return mean(x, axis, {.keepdims = options.keepdims});
   Array w = *options.weights;
   const Array v = floating(x.array());

@@ -10,6 +10,7 @@
 #include "weft/core/array/array.h"
 #include "weft/core/array/axis.h"
 #include "weft/core/array/constructors.h"
+#include "weft/core/array/optional_shape.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/library/numpy/numpy.h"
 
@@ -25,11 +26,13 @@ Array logsumexp_of(const Arg& x, const Axis& axis, const LogsumexpOptions& optio
 /// Options of average.
 struct AverageOptions {
   detail::NamedFields named = detail::NamedFields();
+  Axis axis = none;                   ///< over which, where no axis is an argument
   std::optional<Array> weights = {};  ///< of x's shape, or a vector along the one axis
   bool keepdims = false;              ///< the reduced axes stay, with size 1
 };
 /// The mean, weighted if there are weights: sum(weights * x) / sum(weights).
 Array average(Arg x, Axis axis = none, AverageOptions options = {});
+inline Array average(Arg x, Axis axis, const Array& weights) { return average(std::move(x), std::move(axis), {.weights = weights}); }
 inline Array average(Arg x, AverageOptions options) { return average(std::move(x), none, std::move(options)); }
 /// The maximum minus the minimum.
 Array ptp(Arg x, Axis axis = none, ReduceOptions options = {});
@@ -68,6 +71,8 @@ Array nancumprod(Arg x, std::optional<AxisNumber> axis = {});
 Array nanquantile(Arg x, Arg q, Axis axis = none, ReduceOptions options = {});
 /// The same for q in hundredths, 0 to 100.
 Array nanpercentile(Arg x, Arg q, Axis axis = none, ReduceOptions options = {});
+inline Array nanquantile(Arg x, Arg q, ReduceOptions o) { return nanquantile(std::move(x), std::move(q), none, std::move(o)); }
+inline Array nanpercentile(Arg x, Arg q, ReduceOptions o) { return nanpercentile(std::move(x), std::move(q), none, std::move(o)); }
 /// nanquantile of order 0.5.
 Array nanmedian(Arg x, Axis axis = none, ReduceOptions options = {});
 inline Array nanmedian(Arg x, ReduceOptions options) { return nanmedian(std::move(x), none, std::move(options)); }
@@ -75,6 +80,12 @@ inline Array nanmedian(Arg x, ReduceOptions options) { return nanmedian(std::mov
 Array quantile(Arg x, std::initializer_list<double> q, Axis axis = none, QuantileOptions options = {});
 /// percentile at several places.
 Array percentile(Arg x, std::initializer_list<double> q, Axis axis = none, QuantileOptions options = {});
+inline Array quantile(Arg x, std::initializer_list<double> q, QuantileOptions o) { return quantile(std::move(x), q, none, std::move(o)); }
+inline Array percentile(Arg x, std::initializer_list<double> q, QuantileOptions o) {
+  return percentile(std::move(x), q, none, std::move(o));
+}
+/// The standard deviation, std_: `jnp::std(x, {.axis = 0})`.
+inline Array std(Arg x, ReduceOptions options) { return std_(std::move(x), std::move(options)); }
 
 /// The covariances of the variables in x and in y together.
 Array cov(Arg x, const std::same_as<Array> auto& y, CovOptions o = {}) { return cov(detail::variables_together(x, y, o), o); }
@@ -152,14 +163,8 @@ struct LogsumexpOptions {
   std::optional<Array> where = {};  ///< a mask: only elements where it is true take part
 };
 /// log(sum(b * exp(x))) without overflow. A template, so that what needs no factors is the other logsumexp.
-template <std::same_as<LogsumexpOptions> O = LogsumexpOptions>
-Array logsumexp(Arg x, O options) {
-  return detail::logsumexp_of(x, none, options);
-}
-template <std::same_as<LogsumexpOptions> O = LogsumexpOptions>
-Array logsumexp(Arg x, Axis axis, O options) {
-  return detail::logsumexp_of(x, axis, options);
-}
+Array logsumexp(Arg x, LogsumexpOptions options, detail::Nothing auto...) { return detail::logsumexp_of(x, none, options); }
+Array logsumexp(Arg x, Axis axis, LogsumexpOptions options, detail::Nothing auto...) { return detail::logsumexp_of(x, axis, options); }
 
 /// The convolution of two matrices, with zeros around them (jax.scipy.signal.convolve2d): mode "full", "same", of a's shape, or "valid",
 /// where one matrix lies inside of the other. Throws Error for another mode, ShapeError for what is no matrix.

@@ -166,7 +166,15 @@ Array matrix_norm(const Arg& a, const Array& x, const std::vector<int>& axes, co
 
 }  // namespace
 
-Array norm(Arg a, NormOrder ord, Axis axis, bool keepdims) { return norm(std::move(a), NormOptions{ord, std::move(axis), keepdims}); }
+Array norm(Arg a, NormOrder ord, Axis axis, bool keepdims) {
+  return norm(std::move(a), NormOptions{.ord = ord, .axis = std::move(axis), .keepdims = keepdims});
+}
+Array norm(Arg a, NormOrder ord, NormOptions options) {
+  if (options.ord.p() || options.ord.name())
+    throw Error("norm: ord is an argument and among the options; give it once", detail::effective_loc(a.where()));
+  options.ord = ord;
+  return norm(std::move(a), std::move(options));
+}
 Array norm(Arg a, NormOptions options) {
   LocScope scope(a.where());
   const std::vector<int> axes = detail::resolve_axes(options.axis, a, "norm");

@@ -144,6 +144,7 @@ class NormOrder {
   const char* name_ = nullptr;
 };
 struct NormOptions {
+  detail::NamedFields named = detail::NamedFields();
   NormOrder ord = none;   ///< the norm; absent: the 2-norm
   Axis axis = none;       ///< one: of the vectors along it; two: of the matrices; none: of all elements
   bool keepdims = false;  ///< the axes stay, with size 1
@@ -153,6 +154,7 @@ struct NormOptions {
 Array norm(Arg a, NormOrder ord, Axis axis = none, bool keepdims = false);
 inline Array norm(Arg a) { return norm(std::move(a), none); }
 Array norm(Arg a, NormOptions options);
+Array norm(Arg a, NormOrder ord, NormOptions options);
 
 }  // namespace linalg
 }  // namespace weft

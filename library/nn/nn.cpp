@@ -204,7 +204,15 @@ Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options) {
 }
 
 Array one_hot(Arg x, Int num_classes, DType dtype) { return weft::one_hot(x, num_classes, dtype); }
+Array one_hot(Arg x, OneHotOptions options) {
+  if (!options.num_classes)
+    throw Error("one_hot: num_classes is missing: one_hot(x, n) or one_hot(x, {.num_classes = n})", detail::effective_loc(x.where()));
+  const Int num_classes = *options.num_classes;
+  return one_hot(std::move(x), num_classes, std::move(options));
+}
 Array one_hot(Arg x, Int num_classes, OneHotOptions options) {
+  if (options.num_classes && *options.num_classes != num_classes)
+    throw Error("one_hot: num_classes is an argument and another one among the options; give it once", detail::effective_loc(x.where()));
   return moveaxis(weft::one_hot(x, num_classes, options.dtype), -1, options.axis);
 }
 

@@ -93,10 +93,13 @@ Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options = {});
 Array one_hot(Arg x, Int num_classes, DType dtype = float32);
 /// Options of one_hot.
 struct OneHotOptions {
-  DType dtype = float32;  ///< of the result
-  AxisNumber axis = -1;   ///< the position of the classes in the result's shape
+  detail::NamedFields named = detail::NamedFields();
+  std::optional<Int> num_classes = {};  ///< how many, where it is no argument
+  DType dtype = float32;                ///< of the result
+  AxisNumber axis = -1;                 ///< the position of the classes in the result's shape
 };
 Array one_hot(Arg x, Int num_classes, OneHotOptions options);
+Array one_hot(Arg x, OneHotOptions options);
 
 struct AttentionOptions {
   bool is_causal = false;            ///< position t of q sees positions 0 to t of k

@@ -11,6 +11,7 @@
 #include "weft/core/array/indexing.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
@@ -46,6 +47,17 @@ Array part_of(const Arg& q, DType dtype) { return dtype == float64 ? convert(q, 
 Array trapezoids(const Array& y, const Array& widths, int axis) {
   const std::int64_t n = size_of(y, axis), one = 1;
   return sum(widths * (part(y, axis, std::min(one, n), n) + part(y, axis, 0, std::max(n, one) - 1)), axis) * 0.5;
+}
+
+/// The order among the options, which is taken out of them.
+Array named_order(const Arg& x, const char* operation, QuantileOptions& options) {
+  if (!options.q)
+    throw Error(fmt::format("{0}: the order q is missing: {0}(x, q) or {0}(x, {{.q = q}})", operation), detail::effective_loc(x.where()));
+  return *std::exchange(options.q, std::nullopt);
+}
+void no_second_order(const Arg& x, const char* operation, const QuantileOptions& options) {
+  if (options.q)
+    throw Error(fmt::format("{}: q is an argument and among the options; give it once", operation), detail::effective_loc(x.where()));
 }
 
 /// The axes in front, joined to one: what quantile sorts along.
@@ -296,12 +308,13 @@ Array polyval(Arg p, Arg x) {
 
 Array quantile(Arg x, Arg q, Axis axis, QuantileOptions options) {
   LocScope scope(x.where());
+  no_second_order(x, "quantile", options);
   const Array a = floating(x.array()), parts = part_of(q, a.dtype());
   if (a.dtype().is_complex())
     throw DTypeError(fmt::format("quantile: {} has complex elements, which have no order", to_string(x.aval())),
                      detail::effective_loc(x.where()));
   if (parts.ndim() > 1) refuse(q, "quantile", "must be a scalar or a vector of parts");
-  const std::vector<int> axes = detail::resolve_axes(axis, x, "quantile");
+  const std::vector<int> axes = detail::resolve_axes(axis_of(axis, options.axis, "quantile", x.where()), x, "quantile");
   const Array flat = joined_in_front(a, axes);
   if (flat.shape()[0] == 0) refuse(x, "quantile", "has no elements along the axes");
   const Array bad = any(isnan(flat), 0);
@@ -311,12 +324,22 @@ Array quantile(Arg x, Arg q, Axis axis, QuantileOptions options) {
   for (int dim : axes) kept.push_back(dim + parts.ndim());
   return expand_dims(y, kept);
 }
+Array quantile(Arg x, QuantileOptions options) {
+  const Array q = named_order(x, "quantile", options);
+  return quantile(std::move(x), q, none, std::move(options));
+}
+Array percentile(Arg x, QuantileOptions options) {
+  const Array q = named_order(x, "percentile", options);
+  return percentile(std::move(x), q, none, std::move(options));
+}
 Array percentile(Arg x, Arg q, Axis axis, QuantileOptions options) {
   LocScope scope(x.where());
+  no_second_order(x, "percentile", options);
   return quantile(x, Arg(part_of(q, x.array().dtype()) / 100, q.where()), axis, options);
 }
 Array median(Arg x, Axis axis, QuantileOptions options) {
   LocScope scope(x.where());
+  if (options.q) throw Error("median: takes no order q; quantile(x, q) does", detail::effective_loc(x.where()));
   options.method = "midpoint";
   return quantile(x, 0.5, axis, options);
 }

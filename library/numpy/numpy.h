@@ -1,5 +1,6 @@
 #pragma once
 #include <concepts>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -83,6 +84,8 @@ Array polyval(Arg p, Arg x);
 
 struct QuantileOptions {
   detail::NamedFields named = detail::NamedFields();
+  std::optional<Array> q = {};    ///< of quantile and percentile: the order, where it is no argument
+  Axis axis = none;               ///< over which, where no axis is an argument: one, several or all of them
   std::string method = "linear";  ///< between two elements: "linear", "lower", "higher", "midpoint" or "nearest"
   bool keepdims = false;          ///< the reduced axes stay, with size 1
 };
@@ -92,6 +95,8 @@ Array quantile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
 Array percentile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
 inline Array quantile(Arg x, Arg q, QuantileOptions options) { return quantile(std::move(x), std::move(q), none, std::move(options)); }
 inline Array percentile(Arg x, Arg q, QuantileOptions options) { return percentile(std::move(x), std::move(q), none, std::move(options)); }
+Array quantile(Arg x, QuantileOptions options);
+Array percentile(Arg x, QuantileOptions options);
 /// The middle element, or the mean of the two in the middle.
 Array median(Arg x, Axis axis, QuantileOptions options = {});
 inline Array median(Arg x) { return median(std::move(x), none); }

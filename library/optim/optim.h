@@ -172,73 +172,80 @@ GradientTransformation scale_by_trust_ratio(double min_norm = 0, double trust_co
 
 /// Options of sgd.
 struct SgdOptions {
-  std::optional<double> momentum = {};  ///< the decay of the sum of the gradients; absent: only the last gradient counts
-  bool nesterov = false;                ///< looks one step ahead
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
+  std::optional<double> momentum = {};         ///< the decay of the sum of the gradients; absent: only the last gradient counts
+  bool nesterov = false;                       ///< looks one step ahead
 };
 /// Gradient descent, with momentum or not.
 GradientTransformation sgd(Schedule learning_rate, SgdOptions options = {});
+GradientTransformation sgd(SgdOptions options);
 GradientTransformation sgd(Schedule learning_rate, double momentum, bool nesterov = false);
 /// The signs of the gradients.
 GradientTransformation sign_sgd(Schedule learning_rate);
 
 /// Options of adam and of those that differ from it in one point.
 struct AdamOptions {
-  double b1 = 0.9;        ///< the decay of the mean of the gradients
-  double b2 = 0.999;      ///< the decay of the mean of their squares
-  double eps = 1e-8;      ///< added to the root
-  double eps_root = 0;    ///< added below the root
-  bool nesterov = false;  ///< looks one step ahead
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
+  double b1 = 0.9, b2 = 0.999;                 ///< the decays of the means of the gradients and of their squares
+  std::optional<double> eps = {};              ///< added to the root; absent: 1e-8, of adabelief 1e-16, of yogi 1e-3
+  std::optional<double> eps_root = {};         ///< added below the root; absent: 0, of adabelief 1e-16
+  bool nesterov = false;                       ///< looks one step ahead
 };
 /// Adam (D. Kingma, J. Ba, 2015).
 GradientTransformation adam(Schedule learning_rate, AdamOptions options = {});
+GradientTransformation adam(AdamOptions options);
 GradientTransformation adam(Schedule learning_rate, double b1, double b2 = 0.999, double eps = 1e-8);
 /// Adam, that looks one step ahead (T. Dozat, 2016).
 GradientTransformation nadam(Schedule learning_rate, AdamOptions options = {});
+GradientTransformation nadam(AdamOptions options);
 /// Adam by the greatest of the means of the squares so far (S. Reddi et al., 2018).
 GradientTransformation amsgrad(Schedule learning_rate, AdamOptions options = {});
+GradientTransformation amsgrad(AdamOptions options);
 /// Adam by the greatest modulus instead of the mean of the squares. Of the options b1, b2 and eps count.
 GradientTransformation adamax(Schedule learning_rate, AdamOptions options = {});
+GradientTransformation adamax(AdamOptions options);
 /// Adam that begins without squares while there are too few (L. Liu et al., 2020).
 GradientTransformation radam(Schedule learning_rate, AdamOptions options = {});
+GradientTransformation radam(AdamOptions options);
 /// Adam by the squares of the differences from the mean (J. Zhuang et al., 2020).
-GradientTransformation adabelief(Schedule learning_rate, AdamOptions options = {.eps = 1e-16, .eps_root = 1e-16});
+GradientTransformation adabelief(Schedule learning_rate, AdamOptions options = {});
+GradientTransformation adabelief(AdamOptions options);
 /// Adam whose squares change by steps of their own size (M. Zaheer et al., 2018).
-GradientTransformation yogi(Schedule learning_rate, AdamOptions options = {.eps = 1e-3});
-/// Options of adamw and nadamw.
+GradientTransformation yogi(Schedule learning_rate, AdamOptions options = {});
+GradientTransformation yogi(AdamOptions options);
+/// Options of adamw, nadamw and lamb.
 struct AdamwOptions {
-  double b1 = 0.9;                ///< as of AdamOptions
-  double b2 = 0.999;              ///< as of AdamOptions
-  double eps = 1e-8;              ///< as of AdamOptions
-  double eps_root = 0;            ///< as of AdamOptions
-  double weight_decay = 1e-4;     ///< times the learning rate: the part of the weights that is taken away
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
+  double b1 = 0.9, b2 = 0.999;                 ///< as of AdamOptions
+  std::optional<double> eps = {};              ///< as of AdamOptions; absent: 1e-8, of lamb 1e-6
+  double eps_root = 0;                         ///< as of AdamOptions
+  std::optional<double> weight_decay =
+      {};                         ///< times the learning rate: the part of the weights that is taken away; absent: 1e-4, of lamb 0
   std::optional<Mask> mask = {};  ///< which leaves decay; absent: all
-  bool nesterov = false;          ///< as of AdamOptions
+  bool nesterov = false;          ///< as of AdamOptions; not of lamb
 };
 /// Adam with weights that decay (I. Loshchilov, F. Hutter, 2019).
 GradientTransformation adamw(Schedule learning_rate, AdamwOptions options = {});
+GradientTransformation adamw(AdamwOptions options);
 GradientTransformation nadamw(Schedule learning_rate, AdamwOptions options = {});
-/// Options of lamb.
-struct LambOptions {
-  double b1 = 0.9;                ///< as of AdamOptions
-  double b2 = 0.999;              ///< as of AdamOptions
-  double eps = 1e-6;              ///< as of AdamOptions
-  double eps_root = 0;            ///< as of AdamOptions
-  double weight_decay = 0;        ///< as of AdamwOptions
-  std::optional<Mask> mask = {};  ///< as of AdamwOptions
-};
+GradientTransformation nadamw(AdamwOptions options);
 /// Adam with steps in proportion to the weights' norm (Y. You et al., 2020).
-GradientTransformation lamb(Schedule learning_rate, LambOptions options = {});
+GradientTransformation lamb(Schedule learning_rate, AdamwOptions options = {});
+GradientTransformation lamb(AdamwOptions options);
 /// Options of lion.
 struct LionOptions {
-  double b1 = 0.9;                ///< the weight of the mean in a step
-  double b2 = 0.99;               ///< the decay of the mean
-  double weight_decay = 1e-3;     ///< as of AdamwOptions
-  std::optional<Mask> mask = {};  ///< as of AdamwOptions
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
+  double b1 = 0.9;                             ///< the weight of the mean in a step
+  double b2 = 0.99;                            ///< the decay of the mean
+  double weight_decay = 1e-3;                  ///< as of AdamwOptions
+  std::optional<Mask> mask = {};               ///< as of AdamwOptions
 };
 /// The signs of a mean of the gradients (X. Chen et al., 2023).
 GradientTransformation lion(Schedule learning_rate, LionOptions options = {});
+GradientTransformation lion(LionOptions options);
 /// Options of lars.
 struct LarsOptions {
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
   double weight_decay = 0;                     ///< as of AdamwOptions
   std::optional<Mask> weight_decay_mask = {};  ///< which leaves decay; absent: all
   double trust_coefficient = 0.001;            ///< as of scale_by_trust_ratio
@@ -249,45 +256,55 @@ struct LarsOptions {
 };
 /// Gradient descent with steps in proportion to the weights' norm (Y. You et al., 2017).
 GradientTransformation lars(Schedule learning_rate, LarsOptions options = {});
+GradientTransformation lars(LarsOptions options);
 /// Options of novograd.
 struct NovogradOptions {
-  double b1 = 0.9;          ///< the decay of the mean of the gradients
-  double b2 = 0.25;         ///< the decay of the mean of their squared norms
-  double eps = 1e-6;        ///< added to the root
-  double eps_root = 0;      ///< added below the root
-  double weight_decay = 0;  ///< the part of the weights that is added to the gradients
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
+  double b1 = 0.9;                             ///< the decay of the mean of the gradients
+  double b2 = 0.25;                            ///< the decay of the mean of their squared norms
+  double eps = 1e-6;                           ///< added to the root
+  double eps_root = 0;                         ///< added below the root
+  double weight_decay = 0;                     ///< the part of the weights that is added to the gradients
 };
 /// Adam by one mean square for each leaf (B. Ginsburg et al., 2019).
 GradientTransformation novograd(Schedule learning_rate, NovogradOptions options = {});
+GradientTransformation novograd(NovogradOptions options);
 /// Steps in proportion to the weights' norm, whose growth is taken back (J. Bernstein et al., 2020).
 GradientTransformation fromage(double learning_rate, double min_norm = 1e-6);
 /// Options of adagrad.
 struct AdagradOptions {
-  double initial_accumulator_value = 0.1;  ///< what the sum of the squares begins with
-  double eps = 1e-7;                       ///< added below the root
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
+  double initial_accumulator_value = 0.1;      ///< what the sum of the squares begins with
+  double eps = 1e-7;                           ///< added below the root
 };
 /// By the root of the sum of the squares of all gradients (J. Duchi et al., 2011).
 GradientTransformation adagrad(Schedule learning_rate, AdagradOptions options = {});
+GradientTransformation adagrad(AdagradOptions options);
 /// Options of adadelta.
 struct AdadeltaOptions {
-  double rho = 0.9;   ///< the decay of the means of the squares
-  double eps = 1e-6;  ///< added below the roots
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
+  double rho = 0.9;                            ///< the decay of the means of the squares
+  double eps = 1e-6;                           ///< added below the roots
 };
 /// By the roots of the mean squares of the updates and of the gradients (M. Zeiler, 2012).
 GradientTransformation adadelta(Schedule learning_rate = 1, AdadeltaOptions options = {});
+GradientTransformation adadelta(AdadeltaOptions options);
 /// Options of rmsprop.
 struct RmspropOptions {
-  double decay = 0.9;                   ///< of the mean of the squares
-  double eps = 1e-8;                    ///< added below the root
-  double initial_scale = 0;             ///< what the mean of the squares begins with
-  bool centered = false;                ///< by the standard deviation instead of the root of the mean square
-  std::optional<double> momentum = {};  ///< as of SgdOptions
-  bool nesterov = false;                ///< as of SgdOptions
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
+  double decay = 0.9;                          ///< of the mean of the squares
+  double eps = 1e-8;                           ///< added below the root
+  double initial_scale = 0;                    ///< what the mean of the squares begins with
+  bool centered = false;                       ///< by the standard deviation instead of the root of the mean square
+  std::optional<double> momentum = {};         ///< as of SgdOptions
+  bool nesterov = false;                       ///< as of SgdOptions
 };
 /// By the root of the mean square of the gradients (T. Tieleman, G. Hinton, 2012).
 GradientTransformation rmsprop(Schedule learning_rate, RmspropOptions options = {});
+GradientTransformation rmsprop(RmspropOptions options);
 /// Options of adafactor.
 struct AdafactorOptions {
+  std::optional<Schedule> learning_rate = {};      ///< where it is no argument
   Int min_dim_size_to_factor = 128;                ///< matrices smaller than this keep all squares
   double decay_rate = 0.8;                         ///< the mean after k updates decays by 1 - k^-decay_rate
   bool multiply_by_parameter_scale = true;         ///< steps in proportion to the weights
@@ -299,6 +316,7 @@ struct AdafactorOptions {
 };
 /// By root mean squares of which only the means of rows and columns are kept (N. Shazeer, M. Stern, 2018).
 GradientTransformation adafactor(Schedule learning_rate, AdafactorOptions options = {});
+GradientTransformation adafactor(AdafactorOptions options);
 
 /// The parts of these optimisers that scale the gradients, for chains of your own: without the learning rate and its sign, weight decay and
 /// momentum. `chain({clip_by_global_norm(1.), scale_by_adam(), add_decayed_weights(1e-4), scale_by_learning_rate(1e-3)})` is adamw of
@@ -311,9 +329,9 @@ GradientTransformation scale_by_adamax(AdamOptions options = {});
 /// The part of radam that scales the gradients.
 GradientTransformation scale_by_radam(AdamOptions options = {});
 /// The part of adabelief that scales the gradients.
-GradientTransformation scale_by_belief(AdamOptions options = {.eps = 1e-16, .eps_root = 1e-16});
+GradientTransformation scale_by_belief(AdamOptions options = {});
 /// The part of yogi that scales the gradients.
-GradientTransformation scale_by_yogi(AdamOptions options = {.eps = 1e-3});
+GradientTransformation scale_by_yogi(AdamOptions options = {});
 /// The part of lion that scales the gradients.
 GradientTransformation scale_by_lion(double b1 = 0.9, double b2 = 0.99);
 /// The part of sign_sgd that scales the gradients.

@@ -83,6 +83,10 @@ Array bits(Arg key, Shape shape, DType dtype) {
   return random_bits(sampling_key(key, "bits"), 8 * dtype.itemsize(), shape, key.where());
 }
 
+Array uniform(Arg key, Shape shape, UniformOptions o) {
+  check_shape_once(o.shape, shape, "uniform", key.where());
+  return uniform(std::move(key), std::move(shape), o.dtype, std::move(o.minval), std::move(o.maxval));
+}
 Array uniform(Arg key, Shape shape, DType dtype, Arg minval, Arg maxval) {
   const LocScope scope(key.where());
   check_floating(dtype, "uniform", key.where());

@@ -75,14 +75,15 @@ inline Array bits(Arg key) { return bits(std::move(key), {}); }
 Array uniform(Arg key, Shape shape, DType dtype = float32, Arg minval = 0., Arg maxval = 1.);
 /// Options of uniform.
 struct UniformOptions {
-  DType dtype = float32;  ///< of the result
-  Arg minval = 0.;        ///< the least number
-  Arg maxval = 1.;        ///< the number below which all are
+  detail::NamedFields named = detail::NamedFields();
+  OptionalShape shape = none;  ///< where it is no argument; absent: a scalar
+  DType dtype = float32;       ///< of the result
+  Arg minval = 0.;             ///< the least number
+  Arg maxval = 1.;             ///< the number below which all are
 };
-inline Array uniform(Arg key, Shape shape, UniformOptions options) {
-  return uniform(std::move(key), std::move(shape), options.dtype, std::move(options.minval), std::move(options.maxval));
-}
+Array uniform(Arg key, Shape shape, UniformOptions options);
 inline Array uniform(Arg key) { return uniform(std::move(key), {}); }
+Array uniform(Arg key, UniformOptions o, detail::Nothing auto...) { return uniform(key, o.shape.value(), o.dtype, o.minval, o.maxval); }
 /// The same between two numbers: `uniform(key, {3}, -1, 1)`.
 Array uniform(Arg key, Shape shape, ScalarType auto low, ScalarType auto high) { return uniform(key, shape, float32, low, high); }
 /// Normally distributed with mean 0 and variance 1; of a complex dtype, each part has variance 1/2.
@@ -90,6 +91,7 @@ Array normal(Arg key, Shape shape, DType dtype = float32);
 inline Array normal(Arg key) { return normal(std::move(key), {}); }
 /// Options of samplers: what stands at the end of their arguments, by name. (Those are templates, so that `{}` is a shape.)
 struct DrawOptions {
+  detail::NamedFields named = detail::NamedFields();
   OptionalShape shape = none;       ///< absent: that of the parameters
   std::optional<DType> dtype = {};  ///< absent: as without options
 };
@@ -98,27 +100,29 @@ struct NormalOptions {
   DType dtype = float32;  ///< of the result
 };
 inline Array normal(Arg key, Shape shape, NormalOptions options) { return normal(std::move(key), std::move(shape), options.dtype); }
+Array normal(Arg key, DrawOptions o, detail::Nothing auto...) { return normal(key, o.shape.value(), o.dtype.value_or(float32)); }
 /// True with probability p; of p's shape if none is given.
 Array bernoulli(Arg key, Arg p, OptionalShape shape = none);
 inline Array bernoulli(Arg key) { return bernoulli(std::move(key), .5); }
-template <std::same_as<DrawOptions> O = DrawOptions>
-Array bernoulli(Arg key, Arg p, O o) {
-  return bernoulli(std::move(key), std::move(p), o.shape);
-}
+Array bernoulli(Arg key, Arg p, DrawOptions o, detail::Nothing auto...) { return bernoulli(key, std::move(p), o.shape); }
 /// Integers in [minval, maxval); minval where that is empty.
 Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype = int32);
 /// Options of randint.
 struct RandintOptions {
-  Arg minval = 0;       ///< the least number
-  Arg maxval;           ///< the number below which all are
-  DType dtype = int32;  ///< of the result
+  detail::NamedFields named = detail::NamedFields();
+  OptionalShape shape = none;  ///< where it is no argument; absent: a scalar
+  Arg minval = 0;              ///< the least number
+  Arg maxval;                  ///< the number below which all are
+  DType dtype = int32;         ///< of the result
 };
-inline Array randint(Arg key, Shape shape, RandintOptions o) { return randint(key, shape, o.minval, o.maxval, o.dtype); }
+Array randint(Arg key, Shape shape, RandintOptions options);
+Array randint(Arg key, RandintOptions o, detail::Nothing auto...) { return randint(key, o.shape.value(), o.minval, o.maxval, o.dtype); }
 /// x shuffled along an axis, or 0, ..., x - 1 shuffled if x is an integer. Slices stay together unless `independent`.
 Array permutation(Arg key, Arg x, AxisNumber axis = 0, bool independent = false);
 
 struct ChoiceOptions {
   detail::NamedFields named = detail::NamedFields();
+  OptionalShape shape = none;   ///< where it is no argument; absent: one element
   bool replace = true;          ///< whether an element may be chosen more than once
   std::optional<Array> p = {};  ///< the probability of each, in one dimension; absent: all equal
   AxisNumber axis = 0;          ///< along which to choose
@@ -126,7 +130,7 @@ struct ChoiceOptions {
 /// Elements (rows, ...) of a along an axis, or integers below a if it is an integer; `shape` of them, in place of the axis. Without
 /// replacement there must be as many (ShapeError).
 Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options);
-inline Array choice(Arg key, Arg a, ChoiceOptions options = {}) { return choice(std::move(key), std::move(a), {}, std::move(options)); }
+inline Array choice(Arg key, Arg a, ChoiceOptions o = {}) { return choice(key, std::move(a), o.shape.value(), o); }
 // A template, so that g++ doesn't take `{.axis = 1}` for a shape.
 template <class = void>
 Array choice(Arg key, Arg a, Shape shape) {
@@ -146,67 +150,57 @@ inline Array categorical(Arg key, Arg logits, CategoricalOptions o) { return cat
 
 /// The normal distribution limited to (lower, upper).
 Array truncated_normal(Arg key, Arg lower, Arg upper, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions>
-Array truncated_normal(Arg key, Arg a, Arg b, O o) {
+Array truncated_normal(Arg key, Arg a, Arg b, DrawOptions o, detail::Nothing auto...) {
   return truncated_normal(key, a, b, o.shape, o.dtype.value_or(float32));
 }
 /// Density proportional to x^(a - 1) exp(-x). Differentiable by a.
 Array gamma(Arg key, Arg a, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions>
-Array gamma(Arg key, Arg a, O o) {
-  return gamma(std::move(key), a, o.shape, o.dtype.value_or(float32));
-}
+Array gamma(Arg key, Arg a, DrawOptions o, detail::Nothing auto...) { return gamma(key, a, o.shape, o.dtype.value_or(float32)); }
 /// The logarithm of gamma, without underflow for small a.
 Array loggamma(Arg key, Arg a, OptionalShape shape = none, DType dtype = float32);
 /// Density proportional to x^(a - 1) (1 - x)^(b - 1). Differentiable by a and b.
 Array beta(Arg key, Arg a, Arg b, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions>
-Array beta(Arg key, Arg a, Arg b, O o) {
-  return beta(std::move(key), a, b, o.shape, o.dtype.value_or(float32));
-}
+Array beta(Arg key, Arg a, Arg b, DrawOptions o, detail::Nothing auto...) { return beta(key, a, b, o.shape, o.dtype.value_or(float32)); }
 /// Points of the simplex along the last axis: density proportional to the product of x_i^(alpha_i - 1). The shape is that in front of
 /// alpha's last axis.
 Array dirichlet(Arg key, Arg alpha, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions>
-Array dirichlet(Arg key, Arg alpha, O o) {
-  return dirichlet(std::move(key), alpha, o.shape, o.dtype.value_or(float32));
+Array dirichlet(Arg key, Arg alpha, DrawOptions o, detail::Nothing auto...) {
+  return dirichlet(key, alpha, o.shape, o.dtype.value_or(float32));
 }
 /// The chi-square distribution with df degrees of freedom.
 Array chisquare(Arg key, Arg df, OptionalShape shape = none, DType dtype = float32);
+Array chisquare(Arg key, Arg df, DrawOptions o, detail::Nothing auto...) { return chisquare(key, df, o.shape, o.dtype.value_or(float32)); }
 /// Student's distribution with df degrees of freedom.
 Array t(Arg key, Arg df, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions>
-Array t(Arg key, Arg df, O o) {
-  return t(std::move(key), df, o.shape, o.dtype.value_or(float32));
-}
+Array t(Arg key, Arg df, DrawOptions o, detail::Nothing auto...) { return t(key, df, o.shape, o.dtype.value_or(float32)); }
 /// Density b x^(-b - 1) for x >= 1.
 Array pareto(Arg key, Arg b, OptionalShape shape = none, DType dtype = float32);
+Array pareto(Arg key, Arg b, DrawOptions o, detail::Nothing auto...) { return pareto(key, b, o.shape, o.dtype.value_or(float32)); }
 /// exp(sigma * normal).
 Array lognormal(Arg key, Arg sigma, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions>
-Array lognormal(Arg key, Arg sigma, O o) {
-  return lognormal(std::move(key), sigma, o.shape, o.dtype.value_or(float32));
+Array lognormal(Arg key, Arg sigma, DrawOptions o, detail::Nothing auto...) {
+  return lognormal(key, sigma, o.shape, o.dtype.value_or(float32));
 }
 inline Array lognormal(Arg key) { return lognormal(std::move(key), 1.); }
 /// The distribution function 1 - exp(-(x / scale)^concentration).
 Array weibull_min(Arg key, Arg scale, Arg concentration, Shape shape = {}, DType dtype = float32);
 /// The length of a vector of two normal numbers of standard deviation `scale`.
 Array rayleigh(Arg key, Arg scale, OptionalShape shape = none, DType dtype = float32);
+Array rayleigh(Arg key, Arg scale, DrawOptions o, detail::Nothing auto...) {
+  return rayleigh(key, scale, o.shape, o.dtype.value_or(float32));
+}
 /// Piecewise linear density with its peak at `mode`.
 Array triangular(Arg key, Arg left, Arg mode, Arg right, OptionalShape shape = none, DType dtype = float32);
 /// The number of trials, of success probability p, up to the first success.
 Array geometric(Arg key, Arg p, OptionalShape shape = none, DType dtype = int32);
+Array geometric(Arg key, Arg p, DrawOptions o, detail::Nothing auto...) { return geometric(key, p, o.shape, o.dtype.value_or(int32)); }
 /// The number of events, of which lam are expected.
 Array poisson(Arg key, Arg lam, OptionalShape shape = none, DType dtype = int32);
-template <std::same_as<DrawOptions> O = DrawOptions>
-Array poisson(Arg key, Arg lam, O o) {
-  return poisson(std::move(key), lam, o.shape, o.dtype.value_or(int32));
-}
+Array poisson(Arg key, Arg lam, DrawOptions o, detail::Nothing auto...) { return poisson(key, lam, o.shape, o.dtype.value_or(int32)); }
 /// The number of successes in n trials of success probability p. NaN where n or p is negative or NaN.
 Array binomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);
-template <std::same_as<DrawOptions> O = DrawOptions>
-Array binomial(Arg key, Arg n, Arg p, O o) {
-  return binomial(std::move(key), n, p, o.shape, o.dtype.value_or(float32));
+Array binomial(Arg key, Arg n, Arg p, DrawOptions o, detail::Nothing auto...) {
+  return binomial(key, n, p, o.shape, o.dtype.value_or(float32));
 }
 /// The number of times that each outcome occurs in n trials; the last axis of p, and of the result, is over outcomes. n has p's other
 /// axes.
@@ -224,11 +218,17 @@ Array wald(Arg key, Arg mean, OptionalShape shape = none, DType dtype = float32)
 Array double_sided_maxwell(Arg key, Arg loc, Arg scale, Shape shape = {}, DType dtype = float32);
 /// How mean + factor * normal finds the covariance's factor: "cholesky", "eigh" or "svd".
 struct MultivariateNormalOptions {
+  detail::NamedFields named = detail::NamedFields();
+  OptionalShape shape = none;       ///< where it is no argument; absent: that of the parameters
+  DType dtype = float32;            ///< of the result where `shape` is among the options
   std::string method = "cholesky";  ///< the others work for singular covariances too
 };
 /// Vectors with this mean and covariance along the last axis; `shape` is that in front of it.
 Array multivariate_normal(Arg key, Arg mean, Arg cov, OptionalShape shape = none, DType dtype = float32,
                           MultivariateNormalOptions options = {});
+Array multivariate_normal(Arg key, Arg mean, Arg cov, MultivariateNormalOptions o, detail::Nothing auto...) {
+  return multivariate_normal(key, mean, cov, o.shape, o.dtype, o);
+}
 /// Matrices of shape + (n, m) with orthonormal columns (rows, if n < m), uniformly distributed (Haar measure). m = 0 stands for n.
 Array orthogonal(Arg key, Int n, Shape shape = {}, DType dtype = float32, Int m = 0);
 
@@ -237,25 +237,32 @@ Array orthogonal(Arg key, Int n, Shape shape = {}, DType dtype = float32, Int m 
 /// The length of a vector of three normal numbers.
 Array maxwell(Arg key, Shape shape, DType dtype = float32);
 inline Array maxwell(Arg key) { return maxwell(std::move(key), {}); }
+Array maxwell(Arg key, DrawOptions o, detail::Nothing auto...) { return maxwell(key, o.shape.value(), o.dtype.value_or(float32)); }
 
 /// Density exp(-x) for x >= 0.
 Array exponential(Arg key, Shape shape, DType dtype = float32);
 inline Array exponential(Arg key) { return exponential(std::move(key), {}); }
+Array exponential(Arg key, DrawOptions o, detail::Nothing auto...) { return exponential(key, o.shape.value(), o.dtype.value_or(float32)); }
 /// The distribution function exp(-exp(-x)).
 Array gumbel(Arg key, Shape shape, DType dtype = float32);
 inline Array gumbel(Arg key) { return gumbel(std::move(key), {}); }
+Array gumbel(Arg key, DrawOptions o, detail::Nothing auto...) { return gumbel(key, o.shape.value(), o.dtype.value_or(float32)); }
 /// Density exp(-abs(x)) / 2.
 Array laplace(Arg key, Shape shape, DType dtype = float32);
 inline Array laplace(Arg key) { return laplace(std::move(key), {}); }
+Array laplace(Arg key, DrawOptions o, detail::Nothing auto...) { return laplace(key, o.shape.value(), o.dtype.value_or(float32)); }
 /// The distribution function 1 / (1 + exp(-x)).
 Array logistic(Arg key, Shape shape, DType dtype = float32);
 inline Array logistic(Arg key) { return logistic(std::move(key), {}); }
+Array logistic(Arg key, DrawOptions o, detail::Nothing auto...) { return logistic(key, o.shape.value(), o.dtype.value_or(float32)); }
 /// Density 1 / (pi (1 + x^2)).
 Array cauchy(Arg key, Shape shape, DType dtype = float32);
 inline Array cauchy(Arg key) { return cauchy(std::move(key), {}); }
+Array cauchy(Arg key, DrawOptions o, detail::Nothing auto...) { return cauchy(key, o.shape.value(), o.dtype.value_or(float32)); }
 /// -1 or 1.
 Array rademacher(Arg key, Shape shape, DType dtype = int32);
 inline Array rademacher(Arg key) { return rademacher(std::move(key), {}); }
+Array rademacher(Arg key, DrawOptions o, detail::Nothing auto...) { return rademacher(key, o.shape.value(), o.dtype.value_or(int32)); }
 
 }  // namespace random
 }  // namespace weft

@@ -121,6 +121,10 @@ Array bernoulli(Arg key, Arg p, OptionalShape shape) {
       [&](std::span<const Array> in) { return draw_uniform(in[0], all, in[1].dtype(), 0, 1, key.where()) < in[1]; }, key.where());
 }
 
+Array randint(Arg key, Shape shape, RandintOptions o) {
+  check_shape_once(o.shape, shape, "randint", key.where());
+  return randint(std::move(key), std::move(shape), std::move(o.minval), std::move(o.maxval), o.dtype);
+}
 Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype) {
   const LocScope scope(key.where());
   const SourceLoc loc = key.where();
@@ -148,6 +152,7 @@ Array permutation(Arg key, Arg x, AxisNumber axis, bool independent) {
 
 Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options) {
   const LocScope scope(key.where());
+  check_shape_once(options.shape, shape, "choice", key.where());
   const SourceLoc loc = key.where();
   const bool numbers = a.aval().ndim() == 0;
   const int axis = numbers ? 0 : normalize_axis(options.axis, a.aval().ndim(), "choice", a.aval(), a.where());

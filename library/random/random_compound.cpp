@@ -84,6 +84,7 @@ Array double_sided_maxwell(Arg key, Arg loc, Arg scale, Shape shape, DType dtype
 Array multivariate_normal(Arg key, Arg mean, Arg cov, OptionalShape asked, DType dtype, MultivariateNormalOptions options) {
   const LocScope scope(key.where());
   check_floating(dtype, "multivariate_normal", key.where());
+  check_shape_once(options.shape, asked, "multivariate_normal", key.where());
   const Shape &m = mean.aval().shape, &c = cov.aval().shape;
   if (m.empty() || c.size() < 2 || c.back() != m.back() || c[c.size() - 2] != m.back())
     throw ShapeError(fmt::format("multivariate_normal: a mean {} and a covariance {}; they are (..., n) and (..., n, n)",

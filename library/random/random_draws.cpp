@@ -67,6 +67,10 @@ void check_floating(DType dtype, const char* sampler, SourceLoc loc) {
     throw DTypeError(fmt::format("{}: the samples can't be {}; they are of a floating dtype", sampler, dtype.name()), effective_loc(loc));
 }
 
+void check_shape_once(const OptionalShape& of_options, const OptionalShape& argument, const char* sampler, SourceLoc loc) {
+  if (of_options.has_value() && (!argument.has_value() || of_options.value() != argument.value()))
+    throw Error(fmt::format("{}: a shape is an argument and another one among the options; give it once", sampler), effective_loc(loc));
+}
 Shape sample_shape(const OptionalShape& asked, std::initializer_list<Arg> parameters, const char* sampler, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
   const Shape all = broadcast_all(parameters, sampler, loc);

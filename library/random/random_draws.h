@@ -15,6 +15,8 @@ Array sampling_key(const Arg& key, const char* sampler);
 void check_floating(DType dtype, const char* sampler, SourceLoc loc);
 /// The shape that is asked for, or that of the parameters broadcast together. Throws ShapeError if they don't broadcast to it.
 Shape sample_shape(const OptionalShape& asked, std::initializer_list<Arg> parameters, const char* sampler, SourceLoc loc);
+/// Throws Error where the options name another shape than the argument.
+void check_shape_once(const OptionalShape& of_options, const OptionalShape& argument, const char* sampler, SourceLoc loc);
 /// A parameter in the dtype of the samples, broadcast to their shape where `shape` is given.
 Array parameter(const Arg& x, DType dtype);
 Array parameter(const Arg& x, DType dtype, const Shape& shape);

@@ -98,6 +98,7 @@ OptimizeResult minimize(ArrayFunction f, Arg x0, MinimizeOptions options) {
   if (start.dtype().is_complex())
     throw DTypeError(fmt::format("minimize: {} is complex; take the real and imaginary parts as variables", detail::to_string(x0.aval())),
                      loc);
+  const double gtol = options.tol.value_or(options.gtol);
   const Shape shape = start.shape();
   const std::int64_t n = start.size(), limit = options.maxiter ? std::int64_t{*options.maxiter} : 200 * n;
   const std::int64_t search_limit = options.line_search_maxiter;
@@ -117,7 +118,7 @@ OptimizeResult minimize(ArrayFunction f, Arg x0, MinimizeOptions options) {
     const auto [value, gradient] = value_and_grad(scalar)(x, loc);
     return std::pair<Array, Array>{convert(value, x.dtype()), gradient};
   };
-  const auto converged = [&](const State& s) { return max(abs(s.gradient), none, {.initial = Array(0)}) < options.gtol; };
+  const auto converged = [&](const State& s) { return max(abs(s.gradient), none, {.initial = Array(0)}) < gtol; };
   const Array flat = reshape(start, {n}), one = eye(n, n, 0, start.dtype());
   const auto [value, gradient] = both(flat);
   const Array norm = sqrt(sum(gradient * gradient));

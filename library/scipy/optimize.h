@@ -11,6 +11,7 @@ namespace weft::optimize {
 /// Options of minimize.
 struct MinimizeOptions {
   std::string method = "BFGS";      ///< the only one
+  std::optional<double> tol = {};   ///< takes the place of gtol where it is given
   double gtol = 1e-5;               ///< the greatest modulus of the gradient's elements at the end
   std::optional<Int> maxiter = {};  ///< the most steps; absent: 200 times the number of variables
   Int line_search_maxiter = 30;     ///< how often a line search evaluates the function at most

@@ -1,0 +1,37 @@
+// Functions whose arguments JAX's programs give by name, or in lists of lists.
+#pragma once
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "weft/core/array/array.h"
+#include "weft/core/functions/contractions.h"
+#include "weft/core/functions/convolution.h"
+
+namespace weft {
+
+namespace detail {
+using Lists = std::vector<std::vector<int>>;
+}
+
+/// tensordot's axes by name.
+struct TensordotOptions {
+  detail::NamedFields named = detail::NamedFields();
+  Int axes = 2;  ///< how many dimensions are summed over: the last of a, the first of b
+};
+inline Array tensordot(Arg a, Arg b, TensordotOptions options) { return tensordot(std::move(a), std::move(b), options.axes); }
+/// dot_general by JAX's tuple of tuples, `{{contracting of a, of b}, {batch of a, of b}}`: `dot_general(a, b, {{{1}, {0}}, {{}, {}}})`.
+Array dot_general(Arg a, Arg b, std::vector<detail::Lists> dimension_numbers, DotOptions options = {});
+/// The arguments of conv_general_dilated by name, as of it and its options.
+struct ConvArguments {
+  detail::NamedFields named = detail::NamedFields();
+  Shape window_strides;                                ///< one for each spatial dimension
+  Padding padding;                                     ///< of the spatial dimensions
+  Shape lhs_dilation = {}, rhs_dilation = {};          ///< as of ConvOptions
+  ConvDimensionNumbers dimension_numbers = {};         ///< as of ConvOptions
+  Int feature_group_count = 1, batch_group_count = 1;  ///< as of ConvOptions
+  std::optional<DType> preferred_element_type = {};    ///< as of ConvOptions
+};
+Array conv_general_dilated(Arg x, Arg kernel, ConvArguments arguments);
+
+}  // namespace weft

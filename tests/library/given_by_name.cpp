@@ -1,0 +1,176 @@
+// Arguments that are given by name, as in JAX's programs: each call beside the same one with its arguments in order.
+#include <doctest/doctest.h>
+#include <weft/weft.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/messages.h"
+
+using namespace weft;
+using test::has, test::message_of;
+
+namespace {
+
+bool same(const Array& a, const Array& b) { return a.dtype() == b.dtype() && array_equal(a, b).item<bool>(); }
+const Array x = array({{0.5f, -1.f, 2.f}, {3.f, 0.25f, 1.f}}), w = array({{1.f, 2.f, 3.f}, {0.5f, 1.f, 4.f}});
+
+struct Params {
+  Array w, b;
+};
+Params after(const optim::GradientTransformation& optimizer) {
+  Params p{array({{0.5f, -1.f}, {2.f, 0.25f}}), array({1.f, -2.f})};
+  optim::OptState state = optimizer.init(p);
+  for (int i = 0; i < 3; ++i) {
+    const Params g = grad([](const Params& q) { return sum(sin(q.w)) + sum(square(q.b)); })(p);
+    const auto [updates, next] = optimizer.update(g, state, p);
+    p = optim::apply_updates(p, updates), state = next;
+  }
+  return p;
+}
+bool equal_steps(const optim::GradientTransformation& a, const optim::GradientTransformation& b) {
+  const Params p = after(a), q = after(b);
+  return same(p.w, q.w) && same(p.b, q.b);
+}
+
+}  // namespace
+
+TEST_CASE("optimisers take the learning rate by name, and a schedule in its place") {
+  CHECK(equal_steps(optim::sgd({.learning_rate = 0.1, .momentum = 0.9}), optim::sgd(0.1, {.momentum = 0.9})));
+  CHECK(equal_steps(optim::adam({.learning_rate = 1e-2}), optim::adam(1e-2)));
+  CHECK(equal_steps(optim::adam({.learning_rate = 1e-2, .b1 = 0.8, .eps = 1e-6}), optim::adam(1e-2, {.b1 = 0.8, .eps = 1e-6})));
+  CHECK(equal_steps(optim::nadam({.learning_rate = 1e-2}), optim::nadam(1e-2)));
+  CHECK(equal_steps(optim::amsgrad({.learning_rate = 1e-2}), optim::amsgrad(1e-2)));
+  CHECK(equal_steps(optim::adamax({.learning_rate = 1e-2}), optim::adamax(1e-2)));
+  CHECK(equal_steps(optim::radam({.learning_rate = 1e-2}), optim::radam(1e-2)));
+  CHECK(equal_steps(optim::adabelief({.learning_rate = 1e-2}), optim::adabelief(1e-2)));
+  CHECK(equal_steps(optim::yogi({.learning_rate = 1e-2}), optim::yogi(1e-2)));
+  CHECK(equal_steps(optim::adamw({.learning_rate = 1e-2, .weight_decay = 0.1}), optim::adamw(1e-2, {.weight_decay = 0.1})));
+  CHECK(equal_steps(optim::nadamw({.learning_rate = 1e-2}), optim::nadamw(1e-2)));
+  CHECK(equal_steps(optim::lamb({.learning_rate = 1e-2}), optim::lamb(1e-2)));
+  CHECK(equal_steps(optim::lion({.learning_rate = 1e-2}), optim::lion(1e-2)));
+  CHECK(equal_steps(optim::lars({.learning_rate = 1e-2}), optim::lars(1e-2)));
+  CHECK(equal_steps(optim::novograd({.learning_rate = 1e-2}), optim::novograd(1e-2)));
+  CHECK(equal_steps(optim::adagrad({.learning_rate = 1e-2}), optim::adagrad(1e-2)));
+  CHECK(equal_steps(optim::adadelta({.learning_rate = 0.5, .rho = 0.95}), optim::adadelta(0.5, {.rho = 0.95})));
+  CHECK(equal_steps(optim::adadelta({.rho = 0.95}), optim::adadelta(1, {.rho = 0.95})));
+  CHECK(equal_steps(optim::rmsprop({.learning_rate = 1e-2, .decay = 0.8}), optim::rmsprop(1e-2, {.decay = 0.8})));
+  CHECK(equal_steps(optim::adafactor({.learning_rate = 1e-2}), optim::adafactor(1e-2)));
+  const auto halved = [](const Array& count) { return Array(0.1 / (count + 1)); };
+  CHECK(equal_steps(optim::adam({.learning_rate = halved}), optim::adam(halved)));
+  CHECK(equal_steps(optax::adam({.learning_rate = optax::exponential_decay(0.1, 10, 0.5)}),
+                    optax::adam(optax::exponential_decay(0.1, 10, 0.5))));
+}
+
+TEST_CASE("an optimiser's defaults stay its own where another option is named") {
+  CHECK(equal_steps(optim::adabelief(1e-2, {.b1 = 0.9}), optim::adabelief(1e-2)));
+  CHECK(equal_steps(optim::yogi(1e-2, {.b1 = 0.9}), optim::yogi(1e-2)));
+  CHECK(equal_steps(optim::chain(optim::scale_by_belief({.b1 = 0.9}), optim::scale(-0.1)),
+                    optim::chain(optim::scale_by_belief(), optim::scale(-0.1))));
+  CHECK(equal_steps(optim::lamb(1e-2, {.b1 = 0.9}), optim::lamb(1e-2, {.eps = 1e-6, .weight_decay = 0})));
+}
+
+TEST_CASE("a learning rate that is missing, or one too many, is an error") {
+  CHECK(has(message_of<Error>([] { optim::adam({.b1 = 0.8}); }), {"adam", "learning rate is missing", "{.learning_rate = 1e-3}"}));
+  CHECK(has(message_of<Error>([] { optim::adamw(1e-3, {.learning_rate = 1e-2}); }), {"adamw", "one too many"}));
+  CHECK(has(message_of<Error>([] { optim::adam(1e-3, {0.9, 0.99}); }), {"adam", "one too many", "by name"}));
+  CHECK(has(message_of<Error>([] { optim::scale_by_adam({.learning_rate = 1e-2}); }), {"adam", "one too many"}));
+  CHECK(has(message_of<Error>([] { optim::lamb({.learning_rate = 1e-2, .nesterov = true}); }), {"lamb", "nesterov"}));
+}
+
+TEST_CASE("distributions take loc and scale by name") {
+  CHECK(same(stats::norm::logpdf(x, {.loc = 1.f, .scale = w}), stats::norm::logpdf(x, 1.f, w)));
+  CHECK(same(stats::norm::cdf(x, {.scale = 2.f}), stats::norm::cdf(x, 0, 2.f)));
+  CHECK(same(stats::norm::ppf(0.3f, {.loc = w}), stats::norm::ppf(0.3f, w)));
+  CHECK(same(stats::gamma::logpdf(w, 2., {.scale = 0.5f}), stats::gamma::logpdf(w, 2., 0, 0.5f)));
+  CHECK(same(stats::beta::pdf(0.3f, 2., 3., {.scale = 2.f}), stats::beta::pdf(0.3f, 2., 3., 0, 2.f)));
+  CHECK(same(stats::expon::sf(w, {.scale = 2.f}), stats::expon::sf(w, 0, 2.f)));
+  CHECK(same(stats::t::logpdf(x, 4., {.loc = 1.f, .scale = 3.f}), stats::t::logpdf(x, 4., 1.f, 3.f)));
+  CHECK(same(grad([](Array m) { return stats::norm::logpdf(1.f, {.loc = m, .scale = 2.f}); })(0.f), 0.25f));
+}
+
+TEST_CASE("orders, axes and weights by name") {
+  CHECK(same(median(x, {.axis = 0}), median(x, 0)));
+  CHECK(same(quantile(x, 0.3, {.axis = 1, .keepdims = true}), quantile(x, 0.3, 1, {.keepdims = true})));
+  CHECK(same(quantile(x, {0.3, 0.7}, {.axis = 1}), quantile(x, {0.3, 0.7}, 1)));
+  CHECK(same(quantile(x, {.q = 0.3, .axis = 1}), quantile(x, 0.3, 1)));
+  CHECK(same(percentile(x, {.q = array({30.f, 60.f})}), percentile(x, array({30.f, 60.f}))));
+  CHECK(same(percentile(x, 30, {.axis = 0, .method = "lower"}), percentile(x, 30, 0, {.method = "lower"})));
+  CHECK(same(percentile(x, {30, 60}, {.axis = {0, 1}}), percentile(x, {30, 60})));
+  CHECK(same(nanquantile(x, 0.3, {.axis = 0}), nanquantile(x, 0.3, 0)));
+  CHECK(same(nanpercentile(x, 30, {.axis = 0}), nanpercentile(x, 30, 0)));
+  CHECK(same(average(x, {.axis = 0, .weights = w}), average(x, 0, {.weights = w})));
+  CHECK(same(average(x, 0, w), average(x, 0, {.weights = w})));
+  CHECK(same(jnp::std(x, {.axis = 0, .ddof = 1}), std_(x, 0, {.ddof = 1})));
+  CHECK(same(linalg::norm(x, 1, {.axis = 1, .keepdims = true}), linalg::norm(x, 1, 1, true)));
+  CHECK(same(linalg::norm(x, "nuc", {.axis = {0, 1}}), linalg::norm(x, "nuc")));
+  CHECK(same(linalg::norm(x, none, {0, 1}), linalg::norm(x)));
+  CHECK(same(diag(array({1.f, 2.f}), {.k = 1}), diag(array({1.f, 2.f}), 1)));
+  CHECK(has(message_of<AxisError>([] { median(x, 0, {.axis = 1}); }), {"quantile", "give it once"}));
+  CHECK(has(message_of<AxisError>([] { average(x, 0, {.axis = 1}); }), {"average", "give it once"}));
+  CHECK(has(message_of<Error>([] { quantile(x, {.axis = 1}); }), {"quantile", "q is missing", "{.q = q}"}));
+  CHECK(has(message_of<Error>([] { quantile(x, 0.5, {.q = 0.3}); }), {"quantile", "give it once"}));
+  CHECK(has(message_of<Error>([] { median(x, {.q = 0.3}); }), {"median", "no order"}));
+  CHECK(has(message_of<Error>([] { linalg::norm(x, 2, {.ord = 1}); }), {"norm", "give it once"}));
+}
+
+TEST_CASE("products, convolutions, classes and minima by name") {
+  const Array a = random::normal(random::key(0), {2, 3, 4}), b = random::normal(random::key(1), {2, 4, 5});
+  CHECK(same(lax::dot_general(a, b, {{{2}, {1}}, {{0}, {0}}}), matmul(a, b)));
+  CHECK(same(lax::dot_general(a[0], b[0], {{{1}, {0}}, {{}, {}}}), matmul(a[0], b[0])));
+  CHECK(same(lax::dot_general(a, b, {{{0, 2}, {0, 1}}, {{}, {}}}), tensordot(a, b, {{0, 2}, {0, 1}})));
+  CHECK(has(message_of<Error>([&] { lax::dot_general(a, b, {{{2}, {1}}, {{0}}}); }), {"dot_general", "two pairs of lists"}));
+  CHECK(same(tensordot(a[0], b[0], {.axes = 1}), matmul(a[0], b[0])));
+  const Array image = random::normal(random::key(2), {1, 6, 6, 2}), kernel = random::normal(random::key(3), {3, 3, 2, 4});
+  CHECK(same(lax::conv_general_dilated(image, kernel,
+                                       {.window_strides = {1, 2}, .padding = "SAME", .dimension_numbers = {"NHWC", "HWIO", "NHWC"}}),
+             conv_general_dilated(image, kernel, {1, 2}, "SAME", {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}})));
+  CHECK(same(
+      lax::conv_general_dilated(
+          image, kernel,
+          {.window_strides = {1, 1}, .padding = {{1, 1}, {0, 2}}, .rhs_dilation = {2, 1}, .dimension_numbers = {"NHWC", "HWIO", "NHWC"}}),
+      conv_general_dilated(image, kernel, {1, 1}, {{1, 1}, {0, 2}},
+                           {.rhs_dilation = {2, 1}, .dimension_numbers = {"NHWC", "HWIO", "NHWC"}})));
+  const Array labels = array({0, 2, 1});
+  CHECK(same(nn::one_hot(labels, {.num_classes = 3}), nn::one_hot(labels, 3)));
+  CHECK(same(nn::one_hot(labels, {.num_classes = 3, .dtype = int32, .axis = 0}), nn::one_hot(labels, 3, {.dtype = int32, .axis = 0})));
+  CHECK(has(message_of<Error>([&] { nn::one_hot(labels, {.axis = 0}); }), {"one_hot", "num_classes is missing"}));
+  CHECK(has(message_of<Error>([&] { nn::one_hot(labels, 3, {.num_classes = 4}); }), {"one_hot", "give it once"}));
+  CHECK(same(lax::select(x > 0.5f, x, w), where(x > 0.5f, x, w)));
+  CHECK(same(lax::select({x > 1, x > 0}, {x, w}, 0), select({x > 1, x > 0}, {x, w}, 0)));
+  const auto bowl = [](const Array& v) { return sum(square(v - 3)); };
+  const auto found = optimize::minimize(bowl, array({0.f, 1.f}), {.method = "BFGS", .tol = 1e-3});
+  CHECK(allclose(found.x, array({3.f, 3.f}), 1e-3).item<bool>());
+  CHECK(optimize::minimize(bowl, array({0.f, 1.f}), {.tol = 1e6}).nit.item<int>() == 0);
+}
+
+TEST_CASE("draws take shape and dtype by name; a shape in braces stays a shape") {
+  const Array key = random::key(7);
+  CHECK(same(random::normal(key, {.shape = {3}}), random::normal(key, {3})));
+  CHECK(same(random::normal(key, {.shape = {2, 3}, .dtype = float64}), random::normal(key, {2, 3}, float64)));
+  CHECK(same(random::normal(key, {.dtype = float64}), random::normal(key, {}, float64)));
+  CHECK(random::normal(key, {}).shape() == Shape{});
+  CHECK(same(random::uniform(key, {.shape = {3}, .minval = -1, .maxval = 1}), random::uniform(key, {3}, -1, 1)));
+  CHECK(same(random::uniform(key, {.minval = 5, .maxval = 6}), random::uniform(key, {}, 5, 6)));
+  CHECK(same(random::uniform(key, {2}, {.minval = 5, .maxval = 6}), random::uniform(key, {2}, 5, 6)));
+  CHECK(same(random::randint(key, {.shape = {4}, .minval = 2, .maxval = 9}), random::randint(key, {4}, 2, 9)));
+  CHECK(same(random::choice(key, arange(9), {.shape = {4}, .replace = false}), random::choice(key, arange(9), {4}, {.replace = false})));
+  CHECK(same(random::exponential(key, {.shape = {3}}), random::exponential(key, {3})));
+  CHECK(same(random::gumbel(key, {.shape = {3}}), random::gumbel(key, {3})));
+  CHECK(same(random::laplace(key, {.shape = {3}}), random::laplace(key, {3})));
+  CHECK(same(random::logistic(key, {.shape = {3}}), random::logistic(key, {3})));
+  CHECK(same(random::cauchy(key, {.shape = {3}}), random::cauchy(key, {3})));
+  CHECK(same(random::maxwell(key, {.shape = {3}}), random::maxwell(key, {3})));
+  CHECK(same(random::rademacher(key, {.shape = {3}}), random::rademacher(key, {3})));
+  CHECK(same(random::chisquare(key, 3., {.shape = {3}}), random::chisquare(key, 3., {3})));
+  CHECK(same(random::pareto(key, 3., {.shape = {3}}), random::pareto(key, 3., {3})));
+  CHECK(same(random::rayleigh(key, 3., {.shape = {3}}), random::rayleigh(key, 3., {3})));
+  CHECK(same(random::geometric(key, 0.3, {.shape = {3}}), random::geometric(key, 0.3, {3})));
+  CHECK(same(random::gamma(key, 2., {.shape = {3}, .dtype = float64}), random::gamma(key, 2., {3}, float64)));
+  const Array mean = array({1.f, 2.f}), covariance = array({{2.f, 0.5f}, {0.5f, 1.f}});
+  CHECK(same(random::multivariate_normal(key, mean, covariance, {.shape = {3}, .method = "svd"}),
+             random::multivariate_normal(key, mean, covariance, {3}, float32, {.method = "svd"})));
+  CHECK(has(message_of<Error>([&] { random::uniform(key, {3}, {.shape = {4}}); }), {"uniform", "give it once"}));
+  CHECK(has(message_of<Error>([&] { random::randint(key, {3}, {.shape = {4}, .maxval = 5}); }), {"randint", "give it once"}));
+  CHECK(has(message_of<Error>([&] { random::choice(key, arange(9), {3}, {.shape = {4}}); }), {"choice", "give it once"}));
+}
