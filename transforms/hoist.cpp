@@ -9,6 +9,7 @@
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/sub_programs.h"
 
 namespace weft::detail {
 namespace {
@@ -148,14 +149,11 @@ std::optional<HoistedEqn> hoist_invariants(const Eqn& e) {
   check_nesting("programs inside programs", nesting_depth(e));
   bool changed = false;
   Eqn inner = e;
-  inner.params = e.op->params_map_jaxprs(
-      *e.params,
-      [](const Jaxpr& j, void* c) {
-        Jaxpr result = hoist_in_program(j);
-        if (&result.data() != &j.data()) *static_cast<bool*>(c) = true;
-        return result;
-      },
-      &changed);
+  inner.params = map_programs(e, [&](const Jaxpr& j) {
+    Jaxpr result = hoist_in_program(j);
+    changed = changed || &result.data() != &j.data();
+    return result;
+  });
   HoistTransform::Function* const rule = find_rule<HoistTransform>(*e.op);
   std::optional<HoistedEqn> r = rule ? rule(inner) : std::nullopt;
   if (!r && changed) r = HoistedEqn{{}, {}, inner.params, 0};

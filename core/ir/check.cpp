@@ -93,9 +93,6 @@ class Checker {
     std::optional<TraceScope> axes;
     if (const ParamText* const mesh = find_named(params, "mesh")) enter_axes(axes, mesh->text);
     for (const ParamText& p : params) {
-      if ((p.jaxpr || p.jaxprs) && !may_hold_programs(*e.op))
-        fail_at(j, index,
-                "the parameter " + std::string(p.name) + " is a program, which primitives of its kind cannot have; use Kind::call");
       if (p.jaxpr) check_inner(j, index, p.name, *p.jaxpr);
       if (p.jaxprs)
         for (const Jaxpr& inner : *p.jaxprs) check_inner(j, index, p.name, inner);

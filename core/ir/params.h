@@ -89,6 +89,15 @@ struct ParamText {
 // The functions on type-erased parameters that a Primitive's table entry holds.
 template <class P>
 struct ParamFunctions {
+  /// Whether a field is a sub-program or a list of them.
+  static consteval bool holds_programs() {
+    bool any = false;
+    if constexpr (field_count<P> > 0)
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        ((any = any || is_program<std::remove_cvref_t<std::tuple_element_t<I, decltype(fields_of(std::declval<P&>()))>>>), ...);
+      }(std::make_index_sequence<field_count<P>>{});
+    return any;
+  }
   static bool equal(const ParamsBase& a, const ParamsBase& b) { return params_as<P>(a) == params_as<P>(b); }
   /// Each field in order of declaration.
   static std::vector<ParamText> list(const ParamsBase& p) {
@@ -121,6 +130,8 @@ struct ParamFunctions {
   static ParamsRef read(ParamReader* (*next)(std::string_view name, void* context), void* context);
 
  private:
+  template <class F>
+  static constexpr bool is_program = std::is_same_v<F, Jaxpr> || std::is_same_v<F, std::vector<Jaxpr>>;
   template <class V, class F>
   static void each_field(V& value, F&& f) {
     if constexpr (field_count<std::remove_const_t<V>> > 0)

@@ -214,6 +214,8 @@ struct Primitive {
       std::span<const KernelValue>);  ///< elementwise; id -1 where there is no lowering for the operands' dtypes: then run reference()
   /// Kind movement: from operand 0 to result `which`. Kind concatenate: from operand `which` to result 0.
   Movement (*movement)(const ParamsBase&, std::span<const Aval> in, const Aval& out, int which);
+  /// The dimensions of operand 0 that are reduced, or along which a running reduction goes; null: it isn't a reduction.
+  std::span<const int> (*reduced_dims)(const ParamsBase&);
   std::optional<Combiner> combiner;        ///< the operation of a reduction, also over devices, or of a binary elementwise primitive
   const CollectiveRules& (*collective)();  ///< kind collective: core/ops/collective/collective.h
   /// Kind call has one of these two. Either the sub-program that computes the results from the operands as they are,
@@ -223,7 +225,7 @@ struct Primitive {
 
   bool (*params_equal)(const ParamsBase&, const ParamsBase&);
   std::vector<ParamText> (*params_list)(const ParamsBase&);
-  ParamsRef (*params_map_jaxprs)(const ParamsBase&, Jaxpr (*)(const Jaxpr&, void*), void*);
+  ParamsRef (*params_map_jaxprs)(const ParamsBase&, Jaxpr (*)(const Jaxpr&, void*), void*);  ///< null: there are no sub-programs
   ParamsRef (*params_read)(ParamReader* (*)(std::string_view, void*), void*);
 };
 
@@ -260,6 +262,10 @@ concept HasMovement = requires(const typename Op::Params& p, std::span<const Ava
   { Op::movement(p, in, out, 0) } -> std::same_as<Movement>;
 };
 template <class Op>
+concept HasReducedDims = requires(const typename Op::Params& p) {
+  { Op::reduced_dims(p) } -> std::convertible_to<std::span<const int>>;
+};
+template <class Op>
 concept RunsBody = requires(const typename Op::Params& p) {
   { Op::body(p) } -> std::same_as<const Jaxpr&>;
 };
@@ -275,6 +281,9 @@ concept IsCollective = requires {
 constexpr bool executed_by_kind(Kind k) {
   return k == Kind::call || k == Kind::control || k == Kind::spmd || k == Kind::collective || k == Kind::effect;
 }
+/// Kinds whose parameters may be programs: passes look for programs in no others.
+constexpr bool may_hold_programs(Kind k) { return k == Kind::call || k == Kind::control || k == Kind::spmd || k == Kind::reduce_window; }
+constexpr bool reduces(Kind k) { return k == Kind::reduce || k == Kind::arg_reduce || k == Kind::cumulative || k == Kind::dot; }
 }  // namespace contract
 
 /// The table entry of an Op. Each missing rule is a compile error that says what to add.
@@ -303,6 +312,11 @@ constexpr Primitive make_primitive() {
   static_assert(Op::kind != Kind::call || contract::RunsBody<Op> != contract::MakesBody<Op>,
                 "weft: a primitive of kind call needs either `static const Jaxpr& body(const Params&)`, the sub-program that is run on its "
                 "operands as they are, or `static Jaxpr call_body(const ParamsBase&, in avals)`, a program made for its operands");
+  static_assert(contract::reduces(Op::kind) == contract::HasReducedDims<Op>,
+                "weft: a primitive that reduces (and no other) says which dimensions of its first operand: `static std::span<const int> "
+                "reduced_dims(const Params&)`");
+  static_assert(contract::may_hold_programs(Op::kind) || !ParamFunctions<P>::holds_programs(),
+                "weft: a primitive that has a program among its parameters is of kind call (or control, spmd)");
   static_assert(Op::kind != Kind::collective || contract::IsCollective<Op>,
                 "weft: a primitive of kind collective says how devices exchange data: derive from CollectiveOp");
 
@@ -331,6 +345,8 @@ constexpr Primitive make_primitive() {
     t.movement = [](const ParamsBase& p, std::span<const Aval> in, const Aval& out, int which) {
       return Op::movement(params_as<P>(p), in, out, which);
     };
+  if constexpr (contract::HasReducedDims<Op>)
+    t.reduced_dims = [](const ParamsBase& p) -> std::span<const int> { return Op::reduced_dims(params_as<P>(p)); };
   if constexpr (requires { Op::combiner; }) t.combiner = Op::combiner;
   if constexpr (contract::IsCollective<Op>) t.collective = Op::collective;
   if constexpr (Op::kind == Kind::call && contract::RunsBody<Op>)
@@ -338,7 +354,7 @@ constexpr Primitive make_primitive() {
   if constexpr (Op::kind == Kind::call && contract::MakesBody<Op>) t.call_body = Op::call_body;
   t.params_equal = ParamFunctions<P>::equal;
   t.params_list = ParamFunctions<P>::list;
-  t.params_map_jaxprs = ParamFunctions<P>::map_jaxprs;
+  if constexpr (ParamFunctions<P>::holds_programs()) t.params_map_jaxprs = ParamFunctions<P>::map_jaxprs;
   t.params_read = ParamFunctions<P>::read;
   return t;
 }

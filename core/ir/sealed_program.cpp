@@ -78,7 +78,7 @@ Jaxpr seal_program(Ref<JaxprData> data) {
   ProgramData& d = static_cast<ProgramData&>(*data);
   d.depth = 0, d.effects = {};
   for (const Eqn& e : d.eqns) {
-    if (e.op->has_effects || e.op->kind == Kind::effect || may_hold_programs(*e.op)) {
+    if (e.op->has_effects || e.op->kind == Kind::effect || e.op->params_map_jaxprs) {
       add(d.effects, effects_of(e));
       d.depth = std::max(d.depth, nesting_depth(e));
     }

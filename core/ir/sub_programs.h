@@ -2,20 +2,15 @@
 #pragma once
 #include <type_traits>
 
+#include "weft/core/base/function_ref.h"
 #include "weft/core/ir/primitive.h"
 
 namespace weft::detail {
 
-/// Whether equations of the primitive may have sub-programs: other kinds have none (core/ir/check.cpp), so that most equations need not be
-/// searched.
-inline bool may_hold_programs(const Primitive& op) {
-  return op.kind == Kind::call || op.kind == Kind::control || op.kind == Kind::spmd || op.kind == Kind::reduce_window;
-}
-
 /// Calls f(const Jaxpr&) for each sub-program, but not for those inside of it.
 template <class F>
 void for_each_program(const Primitive& op, const ParamsBase& params, F&& f) {
-  if (!may_hold_programs(op)) return;
+  if (!op.params_map_jaxprs) return;
   op.params_map_jaxprs(
       params,
       [](const Jaxpr& j, void* function) {
@@ -27,6 +22,13 @@ void for_each_program(const Primitive& op, const ParamsBase& params, F&& f) {
 template <class F>
 void for_each_program(const Eqn& e, F&& f) {
   for_each_program(*e.op, *e.params, f);
+}
+
+/// The equation's parameters with each sub-program replaced by f(program).
+inline ParamsRef map_programs(const Eqn& e, FunctionRef<Jaxpr(const Jaxpr&)> f) {
+  if (!e.op->params_map_jaxprs) return e.params;
+  return e.op->params_map_jaxprs(
+      *e.params, [](const Jaxpr& j, void* function) { return (*static_cast<FunctionRef<Jaxpr(const Jaxpr&)>*>(function))(j); }, &f);
 }
 
 /// Whether the predicate holds for a sub-program of the equation.

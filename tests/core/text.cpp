@@ -8,6 +8,7 @@
 
 #include "tests/messages.h"
 #include "weft/core/ir/primitive.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/text/text.h"
 
 using namespace weft;
@@ -243,8 +244,7 @@ TEST_CASE("the checker refuses sub-programs with constants, and what is wrong in
   const Eqn& e = outer.eqns()[0];
   outer.check();
   auto replaced = [&](const Jaxpr& body) {
-    const ParamsRef params = e.op->params_map_jaxprs(
-        *e.params, [](const Jaxpr&, void* with) { return *static_cast<const Jaxpr*>(with); }, const_cast<Jaxpr*>(&body));
+    const ParamsRef params = map_programs(e, [&](const Jaxpr&) { return body; });
     JaxprBuilder b;
     const std::vector<Atom> out = b.add_eqn(*e.op, params, {}, std::span(&three, 1), {});
     return std::move(b).finish(out);

@@ -12,6 +12,7 @@
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/rules.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control.h"
@@ -299,8 +300,7 @@ class Shrinker {
     const Jaxpr j = rewritten(best_.program, [&](std::size_t k, const Eqn& e, std::span<const Array> in, std::vector<Array>& out) {
       if (k != i) return false;
       if (find_rule<LinkedBodyTransform>(*e.op)) throw Error("its rules would stay what they are");
-      const ParamsRef params = e.op->params_map_jaxprs(
-          *e.params, [](const Jaxpr& body, void* c) { return without_one(body, *static_cast<Target*>(c)); }, &target);
+      const ParamsRef params = map_programs(e, [&](const Jaxpr& body) { return without_one(body, target); });
       out = bind_primitive(*e.op, params, in, {});
       return true;
     });

@@ -63,7 +63,8 @@ class KernelEmitter {
   // Nests.
   void nest(std::size_t number);
   bool copies_in_place(std::size_t number) const;
-  void reduce(std::size_t number);
+  class NestReductions;
+  void reduce(std::size_t number);       // emit_reduce.cpp
   void reduce_rows(std::size_t number);  // emit_rows.cpp
   void repeat(const Repeat& r);
   void store_all(std::size_t number, bool in_reduction);
@@ -107,6 +108,27 @@ class KernelEmitter {
     bool odd = false;          ///< the second of a pair; then the pointer is that of the first
   };
   Address address(int arg, NodeId position, const Copy& copy);
+  bool is_lane_scratch(int arg) const;  ///< scratch of which each lane has an element
+  Address scratch_address(int arg, NodeId position, const Copy& copy);
+  Value* address_outside(int arg, const Affine& position, int innermost_dim, const Copy& copy);
+  /// A load of a vector, an element for each lane.
+  struct LaneLoad {
+    NodeId id;
+    int arg;
+    llvm::FixedVectorType* type;
+    llvm::Align align;
+    Value* guard;  ///< the lanes for which the load is wanted, or one value for all; null: all
+    Value* mask;   ///< of those, the lanes that exist; null: all
+    Address at = {};
+    int kept = -1;  ///< how many lanes the mask keeps, if these are known and the first ones
+  };
+  Value* load_uniform(NodeId id, Value* guard, const Copy& copy);
+  Value* load_square(NodeId id, std::size_t frame, const Copy& copy);
+  Value* load_forward(const LaneLoad& l);
+  Value* load_backward(const LaneLoad& l);
+  Value* load_interleaved(const LaneLoad& l, const Copy& copy);
+  Value* load_each(const LaneLoad& l);
+  Value* load_gathered(const LaneLoad& l, const Copy& copy);
   void fetch_gathered(int arg, NodeId position, const Copy& copy);
   void fetch_ahead(int arg, NodeId position, const Address& a, bool is_store);
   static llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }

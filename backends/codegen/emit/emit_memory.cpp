@@ -1,10 +1,11 @@
-// Memory of emitted kernels: addresses, loads and stores.
+// Memory of emitted kernels: addresses and stores.
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
 #include <bit>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
+#include "weft/backends/codegen/emit/lane_order.h"
 #include "weft/backends/codegen/schedule/kernel_accesses.h"
 
 namespace weft::detail {
@@ -14,33 +15,6 @@ using llvm::Value;
 namespace {
 
 constexpr std::int64_t kLineBytes = 64;
-constexpr int kFewLanes = 8;  // up to this many lanes, masked gathers and scatters are emitted element by element
-
-std::vector<int> every_second(int lanes, int first) {
-  std::vector<int> m;
-  for (int i = 0; i < lanes; ++i) m.push_back(2 * i + first);
-  return m;
-}
-std::vector<int> reversed(int lanes) {
-  std::vector<int> m;
-  for (int i = lanes; i-- > 0;) m.push_back(i);
-  return m;
-}
-
-/// How many lanes a mask keeps, if that is known and they are the first ones; else -1.
-int first_lanes(const Value* mask) {
-  const auto* c = llvm::dyn_cast_or_null<llvm::Constant>(mask);
-  if (!c) return -1;
-  const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(c->getType())->getNumElements());
-  int kept = 0;
-  for (int i = 0; i < lanes; ++i) {
-    const llvm::Constant* one = c->getAggregateElement(static_cast<unsigned>(i));
-    if (!one || !(one->isOneValue() || one->isNullValue()) || (one->isOneValue() && kept < i)) return -1;
-    kept += one->isOneValue();
-  }
-  return kept;
-}
-
 }  // namespace
 
 int KernelEmitter::slots() const {
@@ -56,92 +30,101 @@ Value* KernelEmitter::copy_slot(const Copy& copy) const {
   return llvm::ConstantInt::get(llvm::Type::getInt64Ty(module_.getContext()), slot);
 }
 
+bool KernelEmitter::is_lane_scratch(int arg) const {
+  return k_.args[static_cast<std::size_t>(arg)].scratch && s_.vector_dim >= 0 && lanes_ > 1;
+}
+
+/// Scratch where lanes are outer points: it has a vector for each copy of the outer point.
+KernelEmitter::Address KernelEmitter::scratch_address(int arg, NodeId position, const Copy& copy) {
+  llvm::Type* const element = builder_.memory_type(k_.args[static_cast<std::size_t>(arg)].dtype);
+  const std::int64_t stride = std::int64_t{s_.lanes} * slots();
+  Address out;
+  Value* const index = get(position, copy);
+  Value* const slot = ir_.CreateMul(copy_slot(copy), i64(s_.lanes));
+  if (VectorBuilder::lanes_of(index) == 1) {
+    out.pointer = ir_.CreateGEP(element, args_[static_cast<std::size_t>(arg)], ir_.CreateAdd(ir_.CreateMul(index, i64(stride)), slot));
+    out.stride = is_lane_scratch(arg) ? 1 : 0;
+    return out;
+  }
+  out.indices = ir_.CreateMul(index, llvm::ConstantInt::get(index->getType(), static_cast<std::uint64_t>(stride)));
+  out.indices = ir_.CreateAdd(out.indices, builder_.splat(ir_.CreateTrunc(slot, index_type()), lanes_));
+  if (is_lane_scratch(arg)) out.indices = ir_.CreateAdd(out.indices, lane_numbers());
+  return out;
+}
+
+/// The argument's start and those terms of the position that the innermost loop which it names does not change: computed in front of that
+/// loop, once for all loads and stores that have them in common.
+Value* KernelEmitter::address_outside(int arg, const Affine& position, int innermost_dim, const Copy& copy) {
+  Value* const start = args_[static_cast<std::size_t>(arg)];
+  std::uint64_t dims = 0;
+  bool pinned = false;
+  std::vector<std::int64_t> terms{arg};
+  for (const AffineTerm& t : position.terms) {
+    if (t.atom >= 0 && t.atom == innermost_dim) continue;
+    if (t.atom >= 0) {
+      dims |= std::uint64_t{1} << t.atom;
+    } else {
+      dims |= k_.dag[~t.atom].dims;
+      pinned |= pinned_[static_cast<std::size_t>(~t.atom)] != 0;
+      terms.push_back(static_cast<std::int64_t>(key(~t.atom, copy)));
+    }
+    terms.push_back(t.atom), terms.push_back(t.coef);
+  }
+  if (terms.size() == 1) return start;
+  const int level = level_of(dims, pinned);
+  auto& addresses = frames_[static_cast<std::size_t>(level)].addresses;
+  if (const auto found = addresses.find(terms); found != addresses.end()) return found->second;
+  Value* const outer = at_level(level, [&] {
+    Value* sum = nullptr;
+    for (const AffineTerm& t : position.terms) {
+      if (t.atom >= 0 && t.atom == innermost_dim) continue;
+      Value* v = t.atom < 0 ? lane_index(~t.atom, copy) : nullptr;
+      for (const Frame& f : frames_)
+        if (t.atom >= 0 && f.dim == t.atom) v = f.iteration;
+      v = ir_.CreateMul(v, i64(t.coef));
+      sum = sum ? ir_.CreateAdd(sum, v) : v;
+    }
+    return ir_.CreateGEP(builder_.memory_type(k_.args[static_cast<std::size_t>(arg)].dtype), start, sum);
+  });
+  frames_[static_cast<std::size_t>(level)].addresses.emplace(std::move(terms), outer);
+  return outer;
+}
+
 /// Splits a position into a part that is invariant in the innermost loops, and constant offsets.
 KernelEmitter::Address KernelEmitter::address(int arg, NodeId position, const Copy& copy) {
-  const Affine& a = k_.dag.affine(position);
   const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
-  llvm::Type* element = builder_.memory_type(info.dtype);
+  const bool by_lanes = s_.vector_dim >= 0;
+  if (info.scratch && by_lanes && s_.lanes * slots() > 1) return scratch_address(arg, position, copy);
+
+  const Affine& a = k_.dag.affine(position);
   Address out;
-  const bool lane_scratch = info.scratch && s_.vector_dim >= 0 && lanes_ > 1;
   bool regular = true, even = true;
   for (const AffineTerm& t : a.terms) {
     if (t.atom < 0 && varies(k_.dag[~t.atom].dims)) regular = false;
     if (lanes_ > 1 && t.atom == vector_dim_) out.stride = t.coef;
     even &= t.coef % 2 == 0;
   }
-  // Scratch has a slot for each copy of the outer point: a vector wide where lanes are outer points, else one behind the other.
-  const bool by_lanes = s_.vector_dim >= 0;
-  const std::int64_t width = by_lanes ? s_.lanes : 1, stride = width * slots();
+  // Scratch has a slot for each copy of the outer point, one behind the other.
   const std::int64_t slot_at =
-      info.scratch && !by_lanes && stride > 1 ? llvm::cast<llvm::ConstantInt>(copy_slot(copy))->getSExtValue() * info.elements : 0;
-  if (info.scratch && by_lanes && stride > 1) {
-    Value* index = get(position, copy);
-    Value* slot = ir_.CreateMul(copy_slot(copy), i64(width));
-    if (VectorBuilder::lanes_of(index) == 1) {
-      out.pointer = ir_.CreateGEP(element, args_[static_cast<std::size_t>(arg)], ir_.CreateAdd(ir_.CreateMul(index, i64(stride)), slot));
-      out.stride = lane_scratch ? 1 : 0;
-      return out;
-    }
-    out.indices = ir_.CreateMul(index, llvm::ConstantInt::get(index->getType(), static_cast<std::uint64_t>(stride)));
-    out.indices = ir_.CreateAdd(out.indices, builder_.splat(ir_.CreateTrunc(slot, index_type()), lanes_));
-    if (lane_scratch) out.indices = ir_.CreateAdd(out.indices, lane_numbers());
-    return out;
-  }
+      info.scratch && !by_lanes && slots() > 1 ? llvm::cast<llvm::ConstantInt>(copy_slot(copy))->getSExtValue() * info.elements : 0;
   if (!regular) {
     out.indices = get(position, copy);
     if (slot_at > 0)
       out.indices = ir_.CreateAdd(out.indices, llvm::ConstantInt::get(out.indices->getType(), static_cast<std::uint64_t>(slot_at)));
     return out;
   }
-  std::int64_t fixed = a.constant + slot_at;
-  std::uint64_t outer_dims = 0;
-  bool pinned = false;
-  std::vector<std::int64_t> outer_key{arg};
   const Frame* innermost = nullptr;
   std::int64_t innermost_coef = 0;
   for (std::size_t i = frames_.size(); i-- > 1 && !innermost;)
     for (const AffineTerm& t : a.terms)
       if (t.atom >= 0 && frames_[i].dim == t.atom) innermost = &frames_[i], innermost_coef = t.coef;
-  for (const AffineTerm& t : a.terms) {
-    if (t.atom >= 0) {
-      for (std::size_t i = 0; i < frames_.size(); ++i)
-        if (frames_[i].dim == t.atom && frames_[i].unroll > 1) fixed += t.coef * copy[i] * frames_[i].step;
-      if (innermost && innermost->dim == t.atom) continue;
-      outer_dims |= std::uint64_t{1} << t.atom;
-    } else {
-      outer_dims |= k_.dag[~t.atom].dims;
-      pinned |= pinned_[static_cast<std::size_t>(~t.atom)] != 0;
-      outer_key.push_back(static_cast<std::int64_t>(key(~t.atom, copy)));
-    }
-    outer_key.push_back(t.atom), outer_key.push_back(t.coef);
-  }
-  Value* outer = args_[static_cast<std::size_t>(arg)];
-  if (outer_key.size() > 1) {
-    const int level = level_of(outer_dims, pinned);
-    auto& addresses = frames_[static_cast<std::size_t>(level)].addresses;
-    const auto found = addresses.find(outer_key);
-    if (found != addresses.end()) {
-      outer = found->second;
-    } else {
-      outer = at_level(level, [&] {
-        Value* sum = nullptr;
-        for (const AffineTerm& t : a.terms) {
-          Value* v = nullptr;
-          if (t.atom < 0) {
-            v = lane_index(~t.atom, copy);
-          } else {
-            if (innermost && innermost->dim == t.atom) continue;
-            for (const Frame& f : frames_)
-              if (f.dim == t.atom) v = f.iteration;
-          }
-          v = ir_.CreateMul(v, i64(t.coef));
-          sum = sum ? ir_.CreateAdd(sum, v) : v;
-        }
-        return ir_.CreateGEP(element, outer, sum);
-      });
-      frames_[static_cast<std::size_t>(level)].addresses.emplace(outer_key, outer);
-    }
-  }
+  std::int64_t fixed = a.constant + slot_at;
+  for (const AffineTerm& t : a.terms)
+    for (std::size_t i = 0; i < frames_.size(); ++i)
+      if (t.atom >= 0 && frames_[i].dim == t.atom && frames_[i].unroll > 1) fixed += t.coef * copy[i] * frames_[i].step;
+
+  llvm::Type* const element = builder_.memory_type(info.dtype);
+  Value* outer = address_outside(arg, a, innermost ? innermost->dim : -1, copy);
   if (innermost)
     outer = ir_.CreateGEP(element, outer,
                           innermost_coef == 1 ? innermost->iteration : ir_.CreateMul(innermost->iteration, i64(innermost_coef)));
@@ -197,115 +180,6 @@ Value* KernelEmitter::where_any(Value* mask, Value* pointer, int arg) {
   Value* bits = ir_.CreateBitCast(mask, ir_.getIntNTy(static_cast<unsigned>(VectorBuilder::lanes_of(mask))));
   return ir_.CreateSelect(ir_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())), pointer,
                           args_[static_cast<std::size_t>(arg)]);
-}
-
-Value* KernelEmitter::load(NodeId id, const Copy& copy) {
-  const Node& n = k_.dag[id];
-  const int arg = static_cast<int>(n.integer);
-  llvm::Type* element = builder_.memory_type(n.dtype);
-  const Node& position = k_.dag[n.operands[0]];
-  Value* guard = n.operands[1] >= 0 ? get(n.operands[1], copy) : nullptr;
-  if (const auto* c = guard ? llvm::dyn_cast<llvm::Constant>(guard) : nullptr; c && c->isAllOnesValue()) guard = nullptr;
-  const bool lane_scratch = k_.args[static_cast<std::size_t>(arg)].scratch && s_.vector_dim >= 0 && lanes_ > 1;
-  if (const auto* c = llvm::dyn_cast_or_null<llvm::Constant>(guard); c && c->isNullValue())
-    return full(llvm::Constant::getNullValue(builder_.type(n.dtype)));  // nobody looks at it
-  const llvm::Align align = element_align(n.dtype);
-  if (!varies(position.dims) && !lane_scratch) {
-    const Address a = address(arg, n.operands[0], copy);
-    Value* p = a.pointer;
-    if (guard) {
-      if (VectorBuilder::lanes_of(guard) > 1) {
-        Value* bits = ir_.CreateBitCast(guard, ir_.getIntNTy(static_cast<unsigned>(VectorBuilder::lanes_of(guard))));
-        guard = ir_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
-      }
-      p = ir_.CreateSelect(guard, p, args_[static_cast<std::size_t>(arg)]);
-    }
-    return builder_.from_memory(ir_.CreateAlignedLoad(element, p, align), n.dtype);
-  }
-  if (flat() && is_flat(id)) {
-    llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
-    return builder_.from_memory(ir_.CreateAlignedLoad(type, flat_pointer(arg, n.operands[0], copy), align), n.dtype);
-  }
-  if (const int f = guard ? -1 : square_frame(arg, n.operands[0]); f >= 0) {
-    const auto at = static_cast<std::size_t>(f);
-    Copy each = copy;
-    each[at] = 0;
-    Values square = load_rows(arg, n.operands[0], each);
-    turn(square);
-    auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, pinned_[static_cast<std::size_t>(id)]))].memo;
-    for (each[at] = 0; each[at] < lanes_; ++each[at]) {
-      Value*& v = square[static_cast<std::size_t>(each[at])];
-      v = builder_.from_memory(v, n.dtype);
-      if (each[at] != copy[at]) memo.emplace(key(id, each), v);
-    }
-    return square[static_cast<std::size_t>(copy[at])];
-  }
-  llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
-  Value* mask = mask_;
-  Address a = address(arg, n.operands[0], copy);
-  fetch_ahead(arg, n.operands[0], a, false);
-  if (guard && VectorBuilder::lanes_of(guard) == 1 && a.pointer && a.stride == 1 &&
-      k_.args[static_cast<std::size_t>(arg)].elements >= lanes_) {
-    // The guard holds for all lanes or none: if it doesn't, the load reads another address and its value is not used.
-    a.pointer = ir_.CreateSelect(guard, a.pointer, args_[static_cast<std::size_t>(arg)]);
-  } else if (guard) {
-    guard = full(guard);
-    mask = mask ? ir_.CreateAnd(mask, guard) : guard;
-  }
-  const int kept = first_lanes(mask);
-  if (guard && mask && a.pointer && a.stride == 1) a.pointer = where_any(mask, a.pointer, arg);
-  Value* v = nullptr;
-  llvm::Constant* zero = llvm::Constant::getNullValue(type);
-  if (a.pointer && a.stride == 1) {
-    // What the kernel does not write was not stored under a mask just before. One smaller vector reads fewer lines than a whole one of
-    // which a mask keeps a part.
-    const bool one = std::popcount(static_cast<unsigned>(std::max(kept, 0))) == 1;
-    const bool parts = in_parts(kept) && (one || !features_.masked_memory || k_.args[static_cast<std::size_t>(arg)].written);
-    v = parts  ? load_parts(type, a.pointer, kept, align)
-        : mask ? static_cast<Value*>(ir_.CreateMaskedLoad(type, a.pointer, align, mask, zero))
-               : ir_.CreateAlignedLoad(type, a.pointer, align);
-  } else if (a.pointer && a.stride == -1) {
-    Value* first = ir_.CreateGEP(element, a.pointer, i64(1 - lanes_));
-    if (guard && mask) first = where_any(mask, first, arg);
-    v = mask ? static_cast<Value*>(ir_.CreateMaskedLoad(type, first, align, ir_.CreateShuffleVector(mask, reversed(lanes_)), zero))
-             : ir_.CreateAlignedLoad(type, first, align);
-    v = ir_.CreateShuffleVector(v, reversed(lanes_));
-  } else if (a.pointer && a.interleaved && !mask) {
-    // Both parts of complex numbers share the load.
-    Affine pair = k_.dag.affine(n.operands[0]);
-    std::vector<std::int64_t> wide_key{-1, arg, pair.constant - (a.odd ? 1 : 0)};
-    for (const AffineTerm& t : pair.terms) wide_key.push_back(t.atom), wide_key.push_back(t.coef);
-    for (int c : copy) wide_key.push_back(c);
-    Value*& both = shared_loads(id)[wide_key];
-    if (!both) both = ir_.CreateAlignedLoad(llvm::FixedVectorType::get(element, static_cast<unsigned>(2 * lanes_)), a.pointer, align);
-    v = ir_.CreateShuffleVector(both, every_second(lanes_, a.odd));
-  } else if (a.pointer && kept > 0 && kept <= kFewLanes) {
-    v = zero;
-    for (int l = 0; l < kept; ++l)
-      v = ir_.CreateInsertElement(v, ir_.CreateAlignedLoad(element, ir_.CreateGEP(element, a.pointer, i64(l * a.stride + a.odd)), align),
-                                  static_cast<std::uint64_t>(l));
-  } else if (Value* lane_of_span = guard ? nullptr : load_from_span(id, copy)) {
-    return lane_of_span;
-  } else if (Value* looked_up = a.indices ? look_up(id, copy) : nullptr) {
-    return guard ? ir_.CreateSelect(guard, looked_up, llvm::Constant::getNullValue(looked_up->getType())) : looked_up;
-  } else if (Value* element_of_record = guard ? nullptr : load_record(id, a, copy)) {
-    return element_of_record;
-  } else {
-    Value* pointers = nullptr;
-    if (a.indices) {
-      fetch_gathered(arg, n.operands[0], copy);
-      pointers = ir_.CreateGEP(element, args_[static_cast<std::size_t>(arg)], a.indices);
-    } else {
-      Value* first = a.odd ? ir_.CreateGEP(element, a.pointer, i64(1)) : a.pointer;
-      pointers =
-          ir_.CreateGEP(element, first,
-                        ir_.CreateMul(lane_numbers(),
-                                      builder_.splat(llvm::ConstantInt::get(index_type(), static_cast<std::uint64_t>(a.stride)), lanes_)));
-    }
-    if (!mask) mask = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(ir_.getInt1Ty(), static_cast<unsigned>(lanes_)));
-    v = ir_.CreateMaskedGather(type, pointers, align, mask, zero);
-  }
-  return builder_.from_memory(v, n.dtype);
 }
 
 /// Whether the store is non-temporal, which needs whole aligned vectors.

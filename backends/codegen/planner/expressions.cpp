@@ -47,7 +47,7 @@ NodeId row_major_position(Dag& dag, const Shape& shape, std::span<const NodeId> 
 
 std::int64_t reduced_elements(const JaxprData& j, const Eqn& e) {
   std::int64_t n = 1;
-  for (int d : params_as<ReduceParams>(*e.params).axes) n *= j.aval(e.inputs[0]).shape[d];
+  for (int d : e.op->reduced_dims(*e.params)) n *= j.aval(e.inputs[0]).shape[d];
   return n;
 }
 

@@ -251,99 +251,114 @@ class KernelFormer final : public LeafReader {
     return r.chunk_total % r.chunk == 0 ? LoopLimit{} : LoopLimit{parallel[0], r.chunk_total};
   }
 
+  /// Where a root is computed: the nest, the level there of its result, and the loops that are its dimensions.
+  struct Place {
+    int nest = -1;
+    Level level = Level::body;
+    std::vector<int> parallel, reduce;
+  };
+  /// A root's parallel dimensions: the loops of those that the kernel's outer loops are, -1 for the others; and the others.
+  struct Dims {
+    std::vector<int> parallel, inner;
+  };
+  Dims dims_of(const Root& r, const std::vector<int>& outer) const {
+    Dims d{std::vector<int>(r.parallel.size(), -1), {}};
+    for (std::size_t k = 0; k < outer.size(); ++k) d.parallel[static_cast<std::size_t>(outer[k])] = static_cast<int>(k);
+    for (std::size_t k = 0; k < d.parallel.size(); ++k)
+      if (d.parallel[k] < 0) d.inner.push_back(static_cast<int>(k));
+    return d;
+  }
+
+  /// Whether the loops have the sizes of the root's inner dimensions and of those that it reduces.
+  bool has_sizes(const Root& r, const Dims& d, std::span<const int> loops) const {
+    std::size_t at = 0;
+    const auto next_is = [&](std::int64_t size) { return at < loops.size() && dag_.dims[static_cast<std::size_t>(loops[at++])] == size; };
+    return std::all_of(d.inner.begin(), d.inner.end(), [&](int k) { return next_is(r.parallel[static_cast<std::size_t>(k)].size); }) &&
+           std::all_of(r.reduce.begin(), r.reduce.end(), [&](std::int64_t size) { return next_is(std::max<std::int64_t>(size, 1)); }) &&
+           at == loops.size();
+  }
+
+  /// Whether the loops end where the root's do.
+  bool has_limits(const Root& r, const Dims& d, std::span<const int> loops, std::span<const int> parallel) const {
+    const LoopLimit limit = limit_of(r, parallel);
+    for (std::size_t k = 0; k < loops.size(); ++k) {
+      const LoopLimit& have = kernel_.limits[static_cast<std::size_t>(loops[k])];
+      const bool is_chunk = k == d.inner.size() && !r.reduce.empty();
+      if (have.outer != (is_chunk ? limit.outer : -1) || (have.outer >= 0 && have.total != limit.total)) return false;
+    }
+    return true;
+  }
+
+  /// The root in all loops of a nest, or, as an epilogue, in those that follow the nest's reductions.
+  std::optional<Place> place_in(const Root& r, const Dims& d, int n, bool epilogue) {
+    const Nest& candidate = nest(n);
+    if (epilogue && (!r.reduce.empty() || candidate.reduce.empty())) return {};
+    if (!epilogue && !r.reduce.empty() && !candidate.reduce.empty() && r.reduce.size() != candidate.reduce.size()) return {};
+    std::vector<int> loops = candidate.parallel;
+    if (!epilogue) loops.insert(loops.end(), candidate.reduce.begin(), candidate.reduce.end());
+    if (!has_sizes(r, d, loops)) return {};
+    Place place{n, Level::parallel, d.parallel, {}};
+    for (std::size_t k = 0; k < d.inner.size(); ++k) place.parallel[static_cast<std::size_t>(d.inner[k])] = loops[k];
+    const auto reduced = loops.begin() + static_cast<std::ptrdiff_t>(d.inner.size());
+    std::vector<int> all = place.parallel;
+    all.insert(all.end(), reduced, loops.end());
+    if (!epilogue && !has_limits(r, d, loops, place.parallel)) return {};
+    if (!fits(r, n, epilogue ? Level::parallel : Level::body, all)) return {};
+    if (epilogue) return place;
+    if (scatters_rows(r, n)) return {};
+    place.reduce.assign(reduced, loops.end());
+    if (!r.reduce.empty() && candidate.reduce.empty()) turn_into_reduction(n, d.inner.size());
+    if (r.reduce.empty() && !nest(n).reduce.empty()) place.level = Level::body;
+    return place;
+  }
+
+  /// In the last nest that has its loops, but not in front of one whose results it reads.
+  std::optional<Place> place_in_any(const Root& r, const Dims& d) {
+    for (int n = static_cast<int>(kernel_.nests.size()) - 1; n >= 0; --n) {
+      const std::vector<Reduction>& reductions = nest(n).reductions;
+      if (std::none_of(reductions.begin(), reductions.end(), [](const Reduction& f) { return f.running; }))
+        for (const bool epilogue : {false, true})
+          if (std::optional<Place> place = place_in(r, d, n, epilogue)) return place;
+      if (reads_from(r, n)) return {};
+    }
+    return {};
+  }
+
+  Place in_new_nest(const Root& r, const Dims& d) {
+    Place place{static_cast<int>(kernel_.nests.size()), r.kind == Root::Kind::cumulative ? Level::body : Level::parallel, d.parallel, {}};
+    Nest fresh;
+    for (int k : d.inner) {
+      place.parallel[static_cast<std::size_t>(k)] = add_dim(r.parallel[static_cast<std::size_t>(k)].size);
+      fresh.parallel.push_back(place.parallel[static_cast<std::size_t>(k)]);
+    }
+    for (std::int64_t s : r.reduce) place.reduce.push_back(add_dim(std::max<std::int64_t>(s, 1)));
+    fresh.reduce = place.reduce;
+    if (!place.reduce.empty()) kernel_.limits[static_cast<std::size_t>(place.reduce[0])] = limit_of(r, place.parallel);
+    kernel_.nests.push_back(std::move(fresh));
+    return place;
+  }
+
   void add(int index) {
     const Root& r = p_.roots_[static_cast<std::size_t>(group_.roots[static_cast<std::size_t>(index)])];
-    const std::vector<int>& outer = group_.outer[static_cast<std::size_t>(index)];
-    std::vector<int> parallel(r.parallel.size(), -1), inner;
-    for (std::size_t k = 0; k < outer.size(); ++k) parallel[static_cast<std::size_t>(outer[k])] = static_cast<int>(k);
-    for (std::size_t k = 0; k < parallel.size(); ++k)
-      if (parallel[k] < 0) inner.push_back(static_cast<int>(k));
-    Member m{r.var, &r, -1, Level::outer, {}, {}, inner, parallel, {}};
-
-    std::vector<std::int64_t> sizes;
-    for (int k : inner) sizes.push_back(r.parallel[static_cast<std::size_t>(k)].size);
-    for (std::int64_t s : r.reduce) sizes.push_back(std::max<std::int64_t>(s, 1));
-    const bool sequential = r.kind == Root::Kind::cumulative;
-    std::vector<int> reduce;
-    Level level = r.reduce.empty() ? Level::body : Level::parallel;
-    int chosen = -1;
-    for (int n = static_cast<int>(kernel_.nests.size()) - 1; n >= 0 && chosen < 0 && !sequential; --n) {
-      const Nest& candidate = nest(n);
-      if (std::any_of(candidate.reductions.begin(), candidate.reductions.end(), [](const Reduction& f) { return f.running; })) {
-        if (reads_from(r, n)) break;
-        continue;
-      }
-      std::vector<int> loops = candidate.parallel;
-      loops.insert(loops.end(), candidate.reduce.begin(), candidate.reduce.end());
-      // The same loops, or as what follows the reductions.
-      for (const bool epilogue : {false, true}) {
-        if (epilogue && (!r.reduce.empty() || candidate.reduce.empty())) continue;
-        const std::vector<int>& along = epilogue ? candidate.parallel : loops;
-        if (along.size() != sizes.size()) continue;
-        if (!epilogue && !r.reduce.empty() && !candidate.reduce.empty() && r.reduce.size() != candidate.reduce.size()) continue;
-        bool same = true;
-        for (std::size_t k = 0; k < along.size(); ++k) same &= dag_.dims[static_cast<std::size_t>(along[k])] == sizes[k];
-        if (!same) continue;
-        std::vector<int> mapped = parallel;
-        for (std::size_t k = 0; k < inner.size(); ++k) mapped[static_cast<std::size_t>(inner[k])] = along[k];
-        std::vector<int> all = mapped;
-        all.insert(all.end(), along.begin() + static_cast<std::ptrdiff_t>(inner.size()), along.end());
-        if (!r.reduce.empty() || !epilogue) {
-          const LoopLimit limit = limit_of(r, mapped);
-          bool limits_agree = true;
-          for (std::size_t k = 0; k < along.size(); ++k) {
-            const LoopLimit& have = kernel_.limits[static_cast<std::size_t>(along[k])];
-            const bool is_chunk = k == inner.size() && !r.reduce.empty();
-            limits_agree &= have.outer == (is_chunk ? limit.outer : -1) && (have.outer < 0 || have.total == limit.total);
-          }
-          if (!limits_agree) continue;
-        }
-        if (!fits(r, n, epilogue ? Level::parallel : Level::body, all)) continue;
-        if (!epilogue && scatters_rows(r, n)) continue;
-        chosen = n;
-        parallel = mapped;
-        if (!epilogue) {
-          reduce.assign(along.begin() + static_cast<std::ptrdiff_t>(inner.size()), along.end());
-          if (!r.reduce.empty() && candidate.reduce.empty()) turn_into_reduction(n, inner.size());
-          level = r.reduce.empty() ? (nest(n).reduce.empty() ? Level::parallel : Level::body) : Level::parallel;
-        } else {
-          level = Level::parallel;
-        }
-        break;
-      }
-      if (chosen < 0 && reads_from(r, n)) break;
-    }
-    if (chosen < 0) {
-      chosen = static_cast<int>(kernel_.nests.size());
-      Nest fresh;
-      for (int k : inner) {
-        parallel[static_cast<std::size_t>(k)] = add_dim(r.parallel[static_cast<std::size_t>(k)].size);
-        fresh.parallel.push_back(parallel[static_cast<std::size_t>(k)]);
-      }
-      for (std::int64_t s : r.reduce) reduce.push_back(add_dim(std::max<std::int64_t>(s, 1)));
-      fresh.reduce = reduce;
-      if (!reduce.empty()) kernel_.limits[static_cast<std::size_t>(reduce[0])] = limit_of(r, parallel);
-      kernel_.nests.push_back(std::move(fresh));
-      level = sequential ? Level::body : Level::parallel;
-    }
-    nest_ = chosen;
+    const Dims d = dims_of(r, group_.outer[static_cast<std::size_t>(index)]);
+    std::optional<Place> found = r.kind == Root::Kind::cumulative ? std::nullopt : place_in_any(r, d);
+    const Place place = found ? std::move(*found) : in_new_nest(r, d);
+    nest_ = place.nest;
     // The level at which the expression is evaluated, then that of its result.
-    level_ = r.reduce.empty() ? level : Level::body;
-    if (level_ == Level::body && nest(chosen).reduce.empty()) level_ = Level::parallel;
+    level_ = r.reduce.empty() ? place.level : Level::body;
+    if (level_ == Level::body && nest(place.nest).reduce.empty()) level_ = Level::parallel;
     std::uint64_t local_dims = (std::uint64_t{1} << kernel_.outer.size()) - 1;
-    for (int d : nest(chosen).parallel) local_dims |= std::uint64_t{1} << d;
-    RootBody body = build_root(p_.j_, p_.avals_, r, expressions_, *this, dag_, parallel, r.reduce.empty() ? std::span<const int>() : reduce,
-                               local_dims, kernel_.locals);
+    for (int loop : nest(place.nest).parallel) local_dims |= std::uint64_t{1} << loop;
+    const std::span<const int> reduce = r.reduce.empty() ? std::span<const int>() : place.reduce;
+    RootBody body = build_root(p_.j_, p_.avals_, r, expressions_, *this, dag_, place.parallel, reduce, local_dims, kernel_.locals);
     if (r.kind == Root::Kind::scatter) {
-      scatter(r, body, chosen, parallel);
+      scatter(r, body, place.nest, place.parallel);
       return;
     }
-    for (Reduction& f : body.reductions) nest(chosen).reductions.push_back(f);
-    m.nest = chosen;
-    m.value = body.value;
-    m.coords = root_coords(r, p_.avals_[r.var], dag_, parallel, r.reduce.empty() ? std::span<const int>() : reduce, p_.j_);
-    m.level = level;
-    if (m.level == Level::parallel && nest(chosen).parallel.empty()) m.level = Level::outer;
+    for (Reduction& f : body.reductions) nest(place.nest).reductions.push_back(f);
+    Member m{r.var, &r, place.nest, place.level, body.value, {}, d.inner, d.parallel, {}};
+    m.coords = root_coords(r, p_.avals_[r.var], dag_, place.parallel, reduce, p_.j_);
+    if (m.level == Level::parallel && nest(place.nest).parallel.empty()) m.level = Level::outer;
     if (p_.read_elsewhere_[r.var]) {
       const Aval& aval = p_.avals_[r.var];
       m.storage = {argument(p_.buffer_of(r.var), aval.dtype, aval.size()), false};

@@ -191,30 +191,12 @@ void KernelPlanner::name_outputs() {
   }
 }
 
-namespace {
-/// The loop nest that an equation is if it reduces: what is done at each step, and the dimensions of its first operand that are reduced.
-struct ReductionNest {
-  Root::Kind kind;
-  std::span<const int> dims;
-};
-/// The primitives of each of these kinds share their parameters; combiners and dtypes, which differ, are asked for in needs_memory.
-std::optional<ReductionNest> reduction_nest(const Eqn& e) {
-  switch (e.op->kind) {
-    case Kind::reduce: return ReductionNest{Root::Kind::reduce, params_as<ReduceParams>(*e.params).axes};
-    case Kind::arg_reduce: return ReductionNest{Root::Kind::arg_reduce, params_as<ArgReduceParams>(*e.params).axes};
-    case Kind::cumulative: return ReductionNest{Root::Kind::cumulative, {&params_as<CumulativeParams>(*e.params).axis, 1}};
-    case Kind::dot: return ReductionNest{Root::Kind::matmul, params_as<DotParams>(*e.params).dimension_numbers.contracting[0]};
-    default: return {};
-  }
-}
-}  // namespace
-
 /// Reductions over more dimensions than a kernel can have loops are computed by the reference.
 bool KernelPlanner::has_too_many_loops(const Eqn& e) const {
-  const std::optional<ReductionNest> nest = reduction_nest(e);
-  if (!nest) return false;
-  std::size_t loops = 2 + nest->dims.size();  // a split reduction has one more, and so has what tells real parts from imaginary ones
-  for (const std::int64_t n : j_.avals[e.outputs[0]].shape) loops += nest->kind == Root::Kind::matmul || n != 1;
+  if (!e.op->reduced_dims) return false;
+  std::size_t loops =
+      2 + e.op->reduced_dims(*e.params).size();  // a split reduction has one more, and so has what tells real parts from imaginary ones
+  for (const std::int64_t n : j_.avals[e.outputs[0]].shape) loops += e.op->kind == Kind::dot || n != 1;
   return loops > Dag::kMaxDims;
 }
 
@@ -341,10 +323,9 @@ void KernelPlanner::choose_roots() {
 }
 
 bool KernelPlanner::is_kernel_reduction(const Eqn& e) const {
-  const std::optional<ReductionNest> nest = reduction_nest(e);
-  if (!nest) return false;
+  if (!e.op->reduced_dims) return false;
   // A matmul is a loop nest also where it reads its operands from memory.
-  return nest->kind == Root::Kind::matmul ? !avals_[e.outputs[0]].dtype.is_bool() && !has_too_many_loops(e) : !needs_memory(e, 0);
+  return e.op->kind == Kind::dot ? !avals_[e.outputs[0]].dtype.is_bool() && !has_too_many_loops(e) : !needs_memory(e, 0);
 }
 
 void KernelPlanner::make_roots() {
@@ -427,15 +408,27 @@ bool KernelPlanner::reads_transposed(Var v) const {
   return false;
 }
 
+namespace {
+/// The loop nest that computes a reduction of this kind.
+Root::Kind nest_of(Kind kind) {
+  switch (kind) {
+    case Kind::arg_reduce: return Root::Kind::arg_reduce;
+    case Kind::cumulative: return Root::Kind::cumulative;
+    case Kind::dot: return Root::Kind::matmul;
+    default: return Root::Kind::reduce;
+  }
+}
+}  // namespace
+
 void KernelPlanner::add_reduction(int eqn) {
   const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
   const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
   Root r;
-  const ReductionNest nest = *reduction_nest(e);
-  r.var = e.outputs[0], r.eqn = eqn, r.kind = nest.kind;
-  for (int d : nest.dims) r.reduce.push_back(in.shape[d]);
+  const std::span<const int> reduced = e.op->reduced_dims(*e.params);
+  r.var = e.outputs[0], r.eqn = eqn, r.kind = nest_of(e.op->kind);
+  for (int d : reduced) r.reduce.push_back(in.shape[d]);
   for (int d = 0; d < out.ndim(); ++d)
-    if (out.shape[d] != 1 && !(nest.kind == Root::Kind::cumulative && d == nest.dims[0])) r.parallel.push_back({d, out.shape[d], 1});
+    if (out.shape[d] != 1 && !(r.kind == Root::Kind::cumulative && d == reduced[0])) r.parallel.push_back({d, out.shape[d], 1});
 
   std::int64_t steps = 1;
   for (std::int64_t s : r.reduce) steps *= s;

@@ -83,15 +83,13 @@ Jaxpr without_shadowing(const Jaxpr& j, const Around& around) {
   return with_params(j, [&](const Eqn& e) {
     if (const ShardMapParams* map = device_map(e)) return make_params(without_shadowing(*map, around));
     if (!holds_programs(e)) return e.params;
-    const auto inside = [](const Jaxpr& body, void* c) { return without_shadowing(body, *static_cast<const Around*>(c)); };
-    return e.op->params_map_jaxprs(*e.params, inside, const_cast<Around*>(&around));
+    return map_programs(e, [&](const Jaxpr& body) { return without_shadowing(body, around); });
   });
 }
 
 }  // namespace
 
 Jaxpr rename_axis(const Jaxpr& j, const std::string& from, const std::string& to) {
-  const Names names{from, to};
   return with_params(j, [&](const Eqn& e) {
     if (e.op->kind == Kind::collective) return collective_rules(*e.op).renamed(*e.params, from, to);
     if (const ShardMapParams* map = device_map(e)) {
@@ -100,10 +98,7 @@ Jaxpr rename_axis(const Jaxpr& j, const std::string& from, const std::string& to
       return make_params(std::move(p));
     }
     if (!holds_programs(e)) return e.params;
-    const auto inside = [](const Jaxpr& body, void* c) {
-      return rename_axis(body, static_cast<const Names*>(c)->from, static_cast<const Names*>(c)->to);
-    };
-    return e.op->params_map_jaxprs(*e.params, inside, const_cast<Names*>(&names));
+    return map_programs(e, [&](const Jaxpr& body) { return rename_axis(body, from, to); });
   });
 }
 

@@ -19,6 +19,7 @@ struct Cumulative {
   static constexpr Kind kind = Kind::cumulative;
   static constexpr Combiner combiner = C;
   using Params = CumulativeParams;
+  static std::span<const int> reduced_dims(const Params& p) { return {&p.axis, 1}; }
 
   static Aval abstract_eval(const OpContext& c) {
     const int axis = c.get<Params>().axis, ndim = c.in[0].ndim();

@@ -70,6 +70,7 @@ struct Reduce {
   static constexpr Kind kind = Kind::reduce;
   static constexpr Combiner combiner = C;
   using Params = ReduceParams;
+  static std::span<const int> reduced_dims(const Params& p) { return p.axes; }
 
   static Aval abstract_eval(const OpContext& c) {
     const std::vector<int>& axes = c.get<Params>().axes;
@@ -196,6 +197,7 @@ struct ArgReduce {
   static constexpr Kind kind = Kind::arg_reduce;
   static constexpr bool not_linear = true, zero_tangent = true;
   using Params = ArgReduceParams;
+  static std::span<const int> reduced_dims(const Params& p) { return p.axes; }
 
   static Aval abstract_eval(const OpContext& c) {
     const Params& p = c.get<Params>();
