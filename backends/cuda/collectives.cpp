@@ -15,6 +15,7 @@
 #include "weft/backends/cuda/graph_memory.h"
 #include "weft/backends/cuda/libraries/nccl.h"
 #include "weft/core/base/environment.h"
+#include "weft/core/base/hash.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/accelerator.h"
 #include "weft/runtime/host/blocks.h"
@@ -130,7 +131,7 @@ class Join {
     if (gpus_.empty()) return;
     which_ = static_cast<std::size_t>(std::find(plan.groups->begin(), plan.groups->end(), group) - plan.groups->begin());
     label_.text = fmt::format("{} over `{}` of {} between GPUs", plan.operation, fmt::join(plan.axes, "`, `"), to_string(plan.in));
-    label_.signature = std::hash<std::string>()(label_.text);
+    label_.signature = fnv_with(fnv_of(label_.text), plan.program);
     label_.loc = plan.loc;
     // Locks are taken in a fixed order, so that two collectives can't deadlock.
     std::vector<GpuDevice*> sorted = gpus_;

@@ -28,6 +28,7 @@ struct CollectivePlan {
   std::string operation;  ///< for messages: the primitive, the axes it names, the user's line
   std::vector<std::string> axes;
   SourceLoc loc;
+  std::uint64_t program = 0;  ///< a hash of the program that it belongs to, where all processes must run the same one; 0: they needn't
 };
 /// The collective of an equation that exchanges data; its axes are all in the mesh.
 CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out, DeviceGroups groups,

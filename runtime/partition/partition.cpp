@@ -286,6 +286,7 @@ std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::
   q.mesh = mesh;
   q.newly_manual_axes.names = mesh.names;
   q.in_specs.specs = in_specs;
+  q.partitioned = true;
   TraceRequest request{"jit", {}, {}};
   for (std::size_t i = 0; i < mesh.names.size(); ++i) request.axes.push_back({mesh.names[i], static_cast<int>(mesh.sizes[i])});
   for (std::size_t i = 0; i < avals.size(); ++i)

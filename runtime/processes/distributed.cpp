@@ -276,9 +276,124 @@ void end_world() {
   if (ProcessWorld* w = world.load()) w->end();
 }
 
+/// The options that weren't given, from the environment.
+void read_environment(distributed::InitializeOptions& o, SourceLoc loc) {
+  if (o.coordinator_address.empty()) o.coordinator_address = variable("WEFT_COORDINATOR").value_or("");
+  if (o.token.empty()) o.token = variable("WEFT_TOKEN").value_or("");
+  if (!o.num_processes) o.num_processes = number_in<int>("WEFT_NUM_PROCESSES", loc);
+  if (!o.process_id) o.process_id = number_in<int>("WEFT_PROCESS_ID", loc);
+  if (!o.timeout) o.timeout = number_in<double>("WEFT_COLLECTIVE_TIMEOUT", loc).value_or(60);
+  if (!o.initialization_timeout) o.initialization_timeout = 120;
+  if (!o.check_collectives) o.check_collectives = is_switched_on("WEFT_CHECK_COLLECTIVES");
+  for (const double t : {*o.timeout, *o.initialization_timeout})
+    if (!(t > 0 && t <= kLongestTime))
+      throw DistributedError(
+          fmt::format("distributed::initialize: a timeout of {} s; it must be positive and at most {} s", t, kLongestTime), loc);
+}
+
+void begin_dry_run(const std::string& settings, Seconds timeout) {
+  const DryRunSettings dry = parse_dry_run(settings);
+  config.num_cpu_devices = dry.devices;
+  set_processes(0, std::vector<int>(static_cast<std::size_t>(dry.processes), num_host_devices()));
+  auto* w = new ProcessWorld(nullptr, nullptr, new DryTransport(dry.processes), 0, dry.processes, timeout, false);
+  w->begin_dry_run(dry);
+  world.store(w, std::memory_order_release);
+  initialized = true;
+  at_own_exit(end_world);
+}
+
+/// This process among the others, and how it reaches them.
+struct Membership {
+  int rank = 0, size = 1;
+  bool launched = false;  ///< by what says which of a machine's processes this one is
+  Transport* transport = nullptr;
+  Joined joined = {};
+};
+
+Membership join_by_mpi(const std::string& coordinator, std::optional<int> slurm_tasks, Clock::time_point deadline, SourceLoc loc) {
+  const auto fail = [&](const char* why) {
+    throw DistributedError(fmt::format("distributed::initialize: srun started {}, but {}; start them with srun --mpi=pmix, or with "
+                                       "mpirun, or give a coordinator's address (WEFT_COORDINATOR)",
+                                       counted(*slurm_tasks, "process", "processes"), why),
+                           loc);
+  };
+  if (!started_by_mpi()) fail("it gave MPI no way to find them");  // MPI itself would end the process
+  Membership m{.launched = true, .transport = open_mpi(loc)};
+  m.rank = m.transport->rank(), m.size = m.transport->size();
+  if (m.size == 1 && slurm_tasks.value_or(1) > 1) fail("MPI finds only this one");
+  if (m.size > 1) m.joined = meet_by_mpi(*m.transport, coordinator, deadline, loc);
+  return m;
+}
+
+Membership join_by_address(const distributed::InitializeOptions& o, std::optional<int> slurm_tasks, SourceLoc loc) {
+  const bool by_slurm = slurm_tasks.value_or(1) > 1;
+  std::optional<Int> size = o.num_processes, rank = o.process_id;
+  Membership m{.launched = by_slurm && !size && !rank};
+  if (!size && by_slurm) size = slurm_tasks;
+  if (!rank && by_slurm) rank = number_in<int>("SLURM_PROCID", loc);
+  if (!size || !rank)
+    throw DistributedError(
+        "distributed::initialize: a coordinator address is given, but not the number of processes and this one's (WEFT_NUM_PROCESSES, "
+        "WEFT_PROCESS_ID)",
+        loc);
+  m.rank = checked_int(*rank, "distributed::initialize", "process_id", loc);
+  m.size = checked_int(*size, "distributed::initialize", "num_processes", loc);
+  if (m.size < 1 || m.rank < 0 || m.rank >= m.size)
+    throw DistributedError(fmt::format("distributed::initialize: there is no process {} of {}", m.rank, m.size), loc);
+  m.joined.address = parse_address(o.coordinator_address), m.joined.token = o.token;
+  // Other users of the machine can connect to the loopback interface too.
+  if (o.token.empty() && m.size > 1)
+    throw DistributedError(
+        "distributed::initialize: anybody could join the job; give all processes one secret as `token` (WEFT_TOKEN), such as `openssl rand "
+        "-hex 16` prints",
+        loc);
+  if (m.rank == 0) {
+    m.joined.server = std::make_unique<ControlServer>(m.joined.address, m.joined.token, m.size, heartbeat_timeout(loc));
+    m.joined.address = m.joined.server->address();
+  }
+  return m;
+}
+
+Membership join_others(const distributed::InitializeOptions& o, Clock::time_point deadline, SourceLoc loc) {
+  const std::optional<int> tasks = slurm_tasks(loc);
+  if (!o.num_processes && !o.process_id && (started_by_mpi() || (tasks.value_or(1) > 1 && o.coordinator_address.empty())))
+    return join_by_mpi(o.coordinator_address, tasks, deadline, loc);
+  if (!o.coordinator_address.empty()) return join_by_address(o, tasks, loc);
+  if (o.num_processes.value_or(1) != 1)
+    throw DistributedError(fmt::format("distributed::initialize: {} processes, and no coordinator address to meet at (WEFT_COORDINATOR)",
+                                       std::int64_t{*o.num_processes}),
+                           loc);
+  return {};
+}
+
+/// Exchanges what each process has, and makes the world of all of them.
+void begin_world(Membership m, const distributed::InitializeOptions& o, Clock::time_point deadline, SourceLoc loc) {
+  static auto& state = process_wide<Joining>();
+  auto client =
+      std::make_unique<ControlClient>(m.joined.address, m.joined.token, m.rank, m.size, &state, Seconds(*o.initialization_timeout));
+  DevicesOfAll devices;
+  try {
+    devices = meet_for_devices(*client, m.rank, m.size, m.launched, Seconds(deadline - Clock::now()), loc);
+  } catch (...) {
+    // The process that keeps the store stays until the others have read why; it does not wait longer for one that never came.
+    if (m.rank == 0) client->leave_failed(std::clamp(Seconds(deadline - Clock::now()), Seconds(1), Seconds(60)));
+    throw;
+  }
+  set_processes(m.rank, devices.hosts, devices.accelerators);
+  world.store(new ProcessWorld(std::move(m.joined.server), std::move(client), m.transport, m.rank, m.size, Seconds(*o.timeout),
+                               *o.check_collectives),
+              std::memory_order_release);
+  initialized = true;
+  at_own_exit(end_world);
+}
+
 }  // namespace
 
 ProcessWorld* process_world() { return world.load(std::memory_order_acquire); }
+bool compares_programs() {
+  const ProcessWorld* const w = process_world();
+  return w && w->compares_calls();
+}
 
 }  // namespace detail
 
@@ -292,102 +407,15 @@ void initialize(InitializeOptions o, SourceLoc given) try {
   if (devices_were_used())
     throw DistributedError(
         "distributed::initialize: a device was used before it, by an array or by devices(); call it first in the program", loc);
-  if (o.coordinator_address.empty()) o.coordinator_address = variable("WEFT_COORDINATOR").value_or("");
-  if (o.token.empty()) o.token = variable("WEFT_TOKEN").value_or("");
-  if (!o.num_processes) o.num_processes = number_in<int>("WEFT_NUM_PROCESSES", loc);
-  if (!o.process_id) o.process_id = number_in<int>("WEFT_PROCESS_ID", loc);
-  const double timeout = o.timeout ? *o.timeout : number_in<double>("WEFT_COLLECTIVE_TIMEOUT", loc).value_or(60);
-  const double start_timeout = o.initialization_timeout.value_or(120);
-  const bool check = o.check_collectives ? *o.check_collectives : is_switched_on("WEFT_CHECK_COLLECTIVES");
-  for (const double t : {timeout, start_timeout})
-    if (!(t > 0 && t <= kLongestTime))
-      throw DistributedError(
-          fmt::format("distributed::initialize: a timeout of {} s; it must be positive and at most {} s", t, kLongestTime), loc);
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(start_timeout));
-
-  if (const std::optional<std::string> text = variable("WEFT_DRY_RUN")) {
-    const DryRunSettings dry = parse_dry_run(*text);
-    config.num_cpu_devices = dry.devices;
-    set_processes(0, std::vector<int>(static_cast<std::size_t>(dry.processes), num_host_devices()));
-    auto* w = new ProcessWorld(nullptr, nullptr, new DryTransport(dry.processes), 0, dry.processes, Seconds(timeout), false);
-    w->begin_dry_run(dry);
-    world.store(w, std::memory_order_release);
-    initialized = true;
-    at_own_exit(end_world);
-    return;
-  }
-
-  Transport* transport = nullptr;
-  Joined joined;
-  int rank = 0, size = 1;
-  bool launched = false;  // by what says which of a machine's processes this one is
-  const std::optional<int> tasks = slurm_tasks(loc);
-  const bool by_slurm = tasks.value_or(1) > 1;
-  if (!o.num_processes && !o.process_id && (started_by_mpi() || (by_slurm && o.coordinator_address.empty()))) {
-    const auto alone = [&](const char* why) {
-      throw DistributedError(fmt::format("distributed::initialize: srun started {}, but {}; start them with srun --mpi=pmix, or with "
-                                         "mpirun, or give a coordinator's address (WEFT_COORDINATOR)",
-                                         counted(*tasks, "process", "processes"), why),
-                             loc);
-    };
-    if (!started_by_mpi()) alone("it gave MPI no way to find them");  // MPI itself would end the process
-    transport = open_mpi(loc);
-    launched = true;
-    rank = transport->rank(), size = transport->size();
-    if (size == 1 && by_slurm) alone("MPI finds only this one");
-    if (size > 1) joined = meet_by_mpi(*transport, o.coordinator_address, deadline, loc);
-  } else if (!o.coordinator_address.empty()) {
-    launched = by_slurm && !o.num_processes && !o.process_id;
-    if (!o.num_processes && by_slurm) o.num_processes = tasks;
-    if (!o.process_id && by_slurm) o.process_id = number_in<int>("SLURM_PROCID", loc);
-    if (!o.num_processes || !o.process_id)
-      throw DistributedError(
-          "distributed::initialize: a coordinator address is given, but not the number of processes and this one's (WEFT_NUM_PROCESSES, "
-          "WEFT_PROCESS_ID)",
-          loc);
-    rank = detail::checked_int(*o.process_id, "distributed::initialize", "process_id", loc);
-    size = detail::checked_int(*o.num_processes, "distributed::initialize", "num_processes", loc);
-    if (size < 1 || rank < 0 || rank >= size)
-      throw DistributedError(fmt::format("distributed::initialize: there is no process {} of {}", rank, size), loc);
-    joined.address = parse_address(o.coordinator_address), joined.token = o.token;
-    // Other users of the machine can connect to the loopback interface too.
-    if (o.token.empty() && size > 1)
-      throw DistributedError(
-          "distributed::initialize: anybody could join the job; give all processes one secret as `token` (WEFT_TOKEN), such as `openssl "
-          "rand "
-          "-hex 16` prints",
-          loc);
-    if (rank == 0)
-      joined.server = std::make_unique<ControlServer>(joined.address, joined.token, size, heartbeat_timeout(loc)),
-      joined.address = joined.server->address();
-  } else if (o.num_processes.value_or(1) != 1) {
-    throw DistributedError(fmt::format("distributed::initialize: {} processes, and no coordinator address to meet at (WEFT_COORDINATOR)",
-                                       std::int64_t{*o.num_processes}),
-                           loc);
-  }
-
-  if (size == 1) {
-    static Transport* alone = nullptr;
-    alone = transport;
-    if (alone) at_own_exit([] { alone->finalize(); });
-    initialized = true;
-    return;
-  }
-  static auto& state = process_wide<Joining>();
-  auto client = std::make_unique<ControlClient>(joined.address, joined.token, rank, size, &state, Seconds(start_timeout));
-  DevicesOfAll devices;
-  try {
-    devices = meet_for_devices(*client, rank, size, launched, Seconds(deadline - Clock::now()), loc);
-  } catch (...) {
-    // The process that keeps the store stays until the others have read why; it does not wait longer for one that never came.
-    if (rank == 0) client->leave_failed(std::clamp(Seconds(deadline - Clock::now()), Seconds(1), Seconds(60)));
-    throw;
-  }
-  set_processes(rank, devices.hosts, devices.accelerators);
-  world.store(new ProcessWorld(std::move(joined.server), std::move(client), transport, rank, size, Seconds(timeout), check),
-              std::memory_order_release);
+  read_environment(o, loc);
+  if (const std::optional<std::string> text = variable("WEFT_DRY_RUN")) return begin_dry_run(*text, Seconds(*o.timeout));
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(*o.initialization_timeout));
+  Membership m = join_others(o, deadline, loc);
+  if (m.size > 1) return begin_world(std::move(m), o, deadline, loc);
+  static Transport* alone = nullptr;
+  alone = m.transport;
+  if (alone) at_own_exit([] { alone->finalize(); });
   initialized = true;
-  at_own_exit(end_world);
 } catch (...) {
   detail::rethrow_as_error("distributed::initialize", given);
 }

@@ -64,7 +64,7 @@ class ProcessCollective final : public ReadyCollective {
     std::string all_of_it =
         fmt::format("{} {} {} {} {}", label_.text, to_string(plan.out), plan.parts.dim, plan.parts.concat_dim, plan.parts.source);
     for (const auto& [from, to] : plan.parts.perm) all_of_it += fmt::format(" {}>{}", from, to);
-    label_.signature = fnv_of(all_of_it, common_->signature);
+    label_.signature = fnv_with(fnv_of(all_of_it, common_->signature), plan.program);
     sums_ = plan.exchange == Exchange::allreduce;
     out_bytes_ = plan.out.bytes();
     is_large_ = plan.in.bytes() > kSmallSum || out_bytes_ > kSmallSum;

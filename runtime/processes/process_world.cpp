@@ -326,6 +326,10 @@ CollectiveCall::~CollectiveCall() {
   world_.set_now(label_.kept, 0, 0);
 }
 
+namespace {
+constexpr std::string_view kOtherProgram = " of another program (an index, a number or a parameter in it isn't the same)";
+}  // namespace
+
 void CollectiveCall::compare_histories() {
   struct Entry {
     std::uint64_t history = 0;
@@ -357,7 +361,8 @@ void CollectiveCall::compare_histories() {
     if (group_.ranks[i] == world_.rank() || entries[i].history == own.history) continue;
     entries[i].text[sizeof entries[i].text - 1] = 0;
     different.push_back(group_.ranks[i]);
-    what += fmt::format("{}process {} runs {}", what.empty() ? "" : "; ", group_.ranks[i], entries[i].text);
+    what += fmt::format("{}process {} runs {}{}", what.empty() ? "" : "; ", group_.ranks[i], entries[i].text,
+                        entries[i].text == std::string_view(own.text) ? kOtherProgram : "");
   }
   if (!different.empty())
     world_.give_up(label_, {},
@@ -415,7 +420,8 @@ void CollectiveCall::look_for_faults(const std::vector<int>& waiting_for, bool l
     const bool same_call = s.there && s.group == group_.id && s.calls == group_.calls;
     if (same_call && s.signature != label_.signature) {
       elsewhere.push_back(r);
-      other += fmt::format("{}process {} is {}", other.empty() ? "" : "; ", r, s.text);
+      other += fmt::format("{}process {} is {}{}", other.empty() ? "" : "; ", r, s.text,
+                           s.text == "in " + label_.text + place(label_.loc) ? kOtherProgram : "");
       continue;
     }
     if (same_call || (s.there && s.group == group_.id && s.calls > group_.calls)) continue;

@@ -53,6 +53,7 @@ class ProcessWorld final : public ProcessState {
   int size() const { return size_; }
   Seconds timeout() const { return timeout_; }
   ControlClient& control() { return *client_; }
+  bool compares_calls() const { return check_; }
   bool has_transport() const { return transport_ != nullptr; }
   ProcessGroup& group(const std::vector<int>& ranks);
   /// The ranks of each open channel, in the order of opening; and the number of messages sent.
@@ -158,6 +159,8 @@ std::vector<std::vector<int>> process_lines(std::span<const int> device_ids, std
 
 /// Null where there is one process.
 ProcessWorld* process_world();
+/// Whether WEFT_CHECK_COLLECTIVES is on: all programs of several processes are then compared, those of maps too.
+bool compares_programs();
 
 /// One collective of this process: the messages that it sends and receives. While it lives, the others can see that this process is in it.
 class CollectiveCall {

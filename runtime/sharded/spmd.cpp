@@ -15,6 +15,7 @@
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/nan_check.h"
 #include "weft/runtime/partition/partition.h"
+#include "weft/runtime/processes/process_world.h"
 #include "weft/runtime/processes/processes.h"
 #include "weft/runtime/sharded/donation.h"
 #include "weft/runtime/sharded/first_equal.h"
@@ -46,6 +47,11 @@ std::vector<bool> with_constants(std::size_t num_constants, const std::vector<bo
   return all;
 }
 
+/// What the program's collectives compare between processes (CollectivePlan::program).
+std::uint64_t compared_program(const ShardMapParams& p, const Jaxpr& flat) {
+  return processes().count > 1 && (p.partitioned || compares_programs()) ? structural_hash(flat) : 0;
+}
+
 }  // namespace
 
 ShardMapParams params_as_run(const ShardMapParams& p) {
@@ -59,7 +65,8 @@ SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const s
       donated_(std::move(donated)),
       mesh_(mesh_of(params_.mesh)),
       flat_(flatten_spmd(params_.jaxpr, mesh_.axes(), free_axes(params_))),
-      body_(flat_.jaxpr, mesh_.axes(), free_axes(params_), backend, name, with_constants(flat_.consts.size(), donated_)),
+      body_(flat_.jaxpr, mesh_.axes(), free_axes(params_), backend,
+            {name, with_constants(flat_.consts.size(), donated_), compared_program(params_, flat_.jaxpr)}),
       in_avals_(params_.jaxpr.data().input_avals().begin(), params_.jaxpr.data().input_avals().end()),
       out_avals_(output_avals(params)),
       fitting_(in_avals_.size()),

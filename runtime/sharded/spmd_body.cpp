@@ -68,17 +68,17 @@ bool has_marks(const Jaxpr& j) {
                      [](const Eqn& e) { return is_mark(e) || (e.op->kind != Kind::spmd && any_program(e, has_marks)); });
 }
 
-Jaxpr without_marks(const Jaxpr& j, void*);
+Jaxpr without_marks(const Jaxpr& j);
 
 /// Binds the equation with pvary equations removed from its programs; a pvary equation itself becomes its operands.
 std::vector<Array> bind_without_marks(const Eqn& e, std::span<const Array> in) {
   if (is_mark(e)) return {in.begin(), in.end()};
   const bool holds_programs = e.op->kind == Kind::call || e.op->kind == Kind::control;
-  return bind_primitive(*e.op, holds_programs ? e.op->params_map_jaxprs(*e.params, without_marks, nullptr) : e.params, in, e.loc);
+  return bind_primitive(*e.op, holds_programs ? map_programs(e, [](const Jaxpr& j) { return without_marks(j); }) : e.params, in, e.loc);
 }
 
 /// The program without pvary equations, which mean nothing to devices.
-Jaxpr without_marks(const Jaxpr& j, void*) {
+Jaxpr without_marks(const Jaxpr& j) {
   if (!has_marks(j)) return j;
   const JaxprData& d = j.data();
   return trace_jaxpr({"shard_map", {d.input_avals().begin(), d.input_avals().end()}, {}},
@@ -130,7 +130,7 @@ Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<
 struct SpmdBody::Builder {
   SpmdBody& out;
   Backend& backend;
-  const std::string& name;
+  std::string name;
   const JaxprData& d;
   std::vector<int> slot;  // of each variable, -1: not kept, computed within a segment
   std::map<std::uint32_t, int> literal_slots;
@@ -140,8 +140,15 @@ struct SpmdBody::Builder {
   std::vector<bool> donated;  // of the inputs
   std::vector<Var> root;      // of each variable: itself, or what it is a view of
 
-  Builder(SpmdBody& o, Backend& b, const std::string& n, const std::vector<bool>& donated_inputs)
-      : out(o), backend(b), name(n), d(o.body_.data()), slot(d.avals.size(), -1), donated(donated_inputs) {}
+  std::uint64_t program;
+  Builder(SpmdBody& o, Backend& b, SpmdOptions options)
+      : out(o),
+        backend(b),
+        name(std::move(options.name)),
+        d(o.body_.data()),
+        slot(d.avals.size(), -1),
+        donated(std::move(options.donated)),
+        program(options.program) {}
 
   int new_slot() { return out.num_slots_++; }
   int constant(DeviceBuffers buffers) {
@@ -215,6 +222,7 @@ struct SpmdBody::Builder {
     slot[e.outputs[k]] = new_slot();
     Step s;
     s.plan = plan_collective(*e.op, *e.params, d.aval(e.inputs[k]), d.avals[e.outputs[k]], groups_of(e), e.loc);
+    s.plan.program = program;
     s.join = collective_engine(out.device_ids_).prepare(s.plan, out.device_ids_, out.mesh_.sizes);
     s.inputs = {slot_of(e.inputs[k])};
     s.eqn = e;
@@ -237,7 +245,7 @@ struct SpmdBody::Builder {
       const Hoisted h = flatten_spmd(j, out.mesh_, out.free_axes_);
       if (!h.consts.empty())
         throw Error(fmt::format("{}: internal error: the body of a loop that communicates has constants", e.op->name), e.loc);
-      s.bodies.push_back(std::make_shared<SpmdBody>(h.jaxpr, out.mesh_, out.free_axes_, backend, name));
+      s.bodies.push_back(std::make_shared<SpmdBody>(h.jaxpr, out.mesh_, out.free_axes_, backend, SpmdOptions{name, {}, program}));
     };
     SpmdStepTransform::Function* const rule = find_rule<SpmdStepTransform>(*e.op);
     if (!rule) throw Error(fmt::format("{}: a collective inside of it can't be run", e.op->name), e.loc);
@@ -463,15 +471,14 @@ struct SpmdBody::Builder {
   }
 };
 
-SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name,
-                   const std::vector<bool>& donated)
+SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, SpmdOptions options)
     : body_(body),
       mesh_(mesh),
       free_axes_(std::move(free_axes)),
       device_ids_(mesh.device_ids),
       num_devices_(device_ids_.size()),
       local_(local_positions(device_ids_)) {
-  Builder(*this, backend, name, donated).build();
+  Builder(*this, backend, std::move(options)).build();
   // Devices beyond the host's read what never changes from their own memory.
   for (auto& [slot, value] : constants_)
     for (std::size_t k : local_)

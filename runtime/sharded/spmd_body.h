@@ -37,12 +37,16 @@ struct SpmdStepTransform {
 template <class Op>
 using SpmdStepRule = Rule<SpmdStepTransform, Op>;
 
+struct SpmdOptions {
+  std::string name;                ///< of the function, for symbols, profiles and messages
+  std::vector<bool> donated = {};  ///< for each input, whether its memory may be written; empty: none
+  std::uint64_t program = 0;       ///< what its collectives compare between processes (CollectivePlan::program)
+};
+
 class SpmdBody {
  public:
   /// `body` is flat. Its inputs and outputs are those of run().
-  /// `donated`: for each input, whether its memory may be written; empty: none.
-  SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name,
-           const std::vector<bool>& donated = {});
+  SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, SpmdOptions options);
   /// Takes one value for each input and returns one for each result. Thread-safe. `one_thread`: everything runs on the calling thread.
   std::vector<DeviceBuffers> run(std::span<const DeviceBuffers> inputs, bool one_thread = false) const;
   /// The number of its collectives that overlap with computation.

@@ -320,6 +320,8 @@ if faults is None and kills is None:
         fault(how, 3 if how.startswith("kill") else 2, 2 if how == "kill" else 1, 1, check, number)
     for number, how in enumerate(("kill in overlap", "stop in overlap", "kill in halo", "stop in halo", "kill in rounds", "stop in rounds")):
         fault(how, 2 + number % 2, 2, number % 2, False, 8 + number)
+    fault("row", 2, 1, 1, False, 17)
+    fault("number", 2, 2, 1, False, 18)
     fault("stop", 3, 1, 1, False, 14, by_default=True)
     fault("stop", 3, 1, 0, False, 15, by_default=True)  # the process that keeps the store
     fault("kill", 3, 1, 1, False, 16, by_default=True)

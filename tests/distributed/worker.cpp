@@ -471,8 +471,10 @@ void faulty(std::string how, int who, const std::string& folder) {
       raise(how == "stop" ? SIGSTOP : SIGKILL);
     }).detach();
   };
+  const NamedSharding rows(make_mesh({device_count()}, {"i"}), P("i"));
   try {
     Array y = step(x);
+    const Array whole = make_array_from_process_local_data(rows, ones({4 * local, 4}));
     sync_global_devices("go");
     for (int i = 0; i < 1000000; ++i) {
       if (me && within && i == 20) fail_within();
@@ -495,6 +497,8 @@ void faulty(std::string how, int who, const std::string& folder) {
         if (how == "stop before a save") raise(SIGSTOP);
         if (how == "no save") continue;
       }
+      if (how == "row" && i == 20) (void)process_allgather(whole[me ? 1 : 0]);
+      if (how == "number" && i == 20) (void)process_allgather(jit([&](Array a) { return sum(a * (me ? 2. : 1.)); })(whole));
       if (how.ends_with("save") && i == 20) save_checkpoint(folder, y);
       y = step(y);
       if (how == "skip" && i == 60) std::exit(0);

@@ -19,6 +19,7 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/varying.h"
 #include "weft/core/trace/varying_rule.h"
 
@@ -308,6 +309,8 @@ constexpr const Primitive* kPrimitives[] = {&primitive_of<ShardMap>};
 const Rule<DeviceMapTransform, ShardMap> shard_map_is_map([](const ParamsBase& p) -> const ShardMapParams& {
   return params_as<ShardMapParams>(p);
 });
+constexpr ParamValue kShardMapLeftOut[] = {{"partitioned", ""}};
+const TextRule<ShardMap> shard_map_text([] { return TextTraits{.left_out = kShardMapLeftOut}; });
 const DecidesShardingRule<ShardMap> shard_map_decides([](const ParamsBase&) { return true; });
 const VaryingRule<ShardMap> shard_map_varying([](const VaryingContext& c) -> std::optional<VaryingList> {
   const auto& p = c.get<ShardMapParams>();

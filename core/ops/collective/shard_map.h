@@ -31,6 +31,8 @@ struct ShardMapParams {
   MeshAxes mesh;
   AxisSet newly_manual_axes;  ///< of the mesh, those that the body may name, and over which the specs divide; empty: all
   SpecList out_specs;         ///< one for each result
+  /// The body was made by the partitioner from one program on whole arrays, which is then the same in all processes. Not in the text.
+  bool partitioned = false;
   /// Those that are the body's, in the mesh's order.
   std::vector<std::string> manual_axes() const { return newly_manual_axes.names.empty() ? mesh.names : newly_manual_axes.names; }
   /// Those over which all devices see the same block.
