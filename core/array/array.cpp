@@ -47,7 +47,9 @@ Array make_literal(const Number& value, DType dtype, bool weak) {
 }
 
 Array make_literal(const Aval& aval, const ScalarBits& bits, std::optional<Number> number) {
-  return Array(Ref<ArrayImpl>(new LiteralArray(aval, bits, number)));
+  ScalarBits element{};  // programs are compared and hashed with all bytes
+  std::copy_n(bits.begin(), aval.dtype.itemsize(), element.begin());
+  return Array(Ref<ArrayImpl>(new LiteralArray(aval, element, number)));
 }
 Array make_abstract(const Aval& aval) { return Array(Ref<ArrayImpl>(new AbstractArray(aval))); }
 

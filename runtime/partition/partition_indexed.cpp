@@ -111,7 +111,7 @@ std::optional<ShardedValues> partition_gather(const PartitionContext& c) {
   };
   Array sum = *sum_of_one(where(spread(*is_here), y, zeros_of(y.aval(), c.eqn.loc)), over, c.eqn.loc);
   if (is_inside) {
-    ScalarBits bits;
+    ScalarBits bits{};
     store_fill(q.fill_value, y.dtype(), bits.data());
     sum = where(spread(*is_inside), sum, fill_shape(make_literal(Aval{Shape(), y.dtype(), false}, bits), y.shape(), c.eqn.loc));
   }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/messages.h"
+#include "weft/core/array/array_impl.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/sub_programs.h"
 #include "weft/core/text/text.h"
@@ -231,6 +232,19 @@ TEST_CASE("the checker shows the equation that is wrong, its line, and those aro
   CHECK(has(message, "\n>   n:f32[4] = sin m\n"));
   CHECK(has(message, "\n    s:f32[3] = sin r\n    ...\n"));
   CHECK(message.find("h:f32[3] = ") == std::string::npos);
+}
+
+TEST_CASE("of a literal made of bytes, those behind its element don't count") {
+  const auto program = [](std::byte behind) {
+    ScalarBits bits;
+    bits.fill(behind);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(bits.data(), &nan, sizeof nan);
+    return make_jaxpr([&](Array x) { return x + Array(make_literal(Aval{{}, float32}, bits)); })(ones({3}));
+  };
+  const Jaxpr a = program(std::byte{0}), b = program(std::byte{0xa5});
+  CHECK(a == b);
+  CHECK(structural_hash(a) == structural_hash(b));
 }
 
 TEST_CASE("the checker refuses sub-programs with constants, and what is wrong in them") {
