@@ -8,18 +8,16 @@
 
 namespace weft {
 
-Array dot_general(Arg a, Arg b, std::vector<detail::Lists> dimension_numbers, DotOptions options) {
-  // An empty pair, `{}`, stands for two empty lists.
-  for (detail::Lists& pair : dimension_numbers)
+DotDimensionNumbers dot_dimension_numbers(std::vector<std::vector<std::vector<int>>> lists, SourceLoc loc) {
+  for (std::vector<std::vector<int>>& pair : lists)
     if (pair.empty()) pair.resize(2);
-  if (dimension_numbers.size() == 1) dimension_numbers.push_back(detail::Lists(2));
-  if (dimension_numbers.size() != 2 || dimension_numbers[0].size() != 2 || dimension_numbers[1].size() != 2)
+  if (lists.size() == 1) lists.emplace_back(2);
+  if (lists.size() != 2 || lists[0].size() != 2 || lists[1].size() != 2)
     throw Error(
         "dot_general: the dimension numbers are two pairs of lists, {{contracting of a, contracting of b}, {batch of a, batch of b}}, as "
         "{{{1}, {0}}, {{}, {}}}",
-        detail::effective_loc(a.where()));
-  const detail::Lists &contracting = dimension_numbers[0], &batch = dimension_numbers[1];
-  return dot_general(std::move(a), std::move(b), {.contracting = {contracting[0], contracting[1]}, .batch = {batch[0], batch[1]}}, options);
+        detail::effective_loc(loc));
+  return {.contracting = {lists[0][0], lists[0][1]}, .batch = {lists[1][0], lists[1][1]}};
 }
 
 Array conv_general_dilated(Arg x, Arg kernel, ConvArguments arguments) {

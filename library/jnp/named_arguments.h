@@ -5,14 +5,11 @@
 #include <vector>
 
 #include "weft/core/array/array.h"
+#include "weft/core/array/optional_shape.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/convolution.h"
 
 namespace weft {
-
-namespace detail {
-using Lists = std::vector<std::vector<int>>;
-}
 
 /// tensordot's axes by name.
 struct TensordotOptions {
@@ -20,8 +17,14 @@ struct TensordotOptions {
   Int axes = 2;  ///< how many dimensions are summed over: the last of a, the first of b
 };
 inline Array tensordot(Arg a, Arg b, TensordotOptions options) { return tensordot(std::move(a), std::move(b), options.axes); }
+/// JAX's tuple of tuples, `{{contracting of a, of b}, {batch of a, of b}}`, as dimension numbers; an empty pair stands for two empty lists.
+DotDimensionNumbers dot_dimension_numbers(std::vector<std::vector<std::vector<int>>> lists, SourceLoc loc = SourceLoc::here());
 /// dot_general by JAX's tuple of tuples, `{{contracting of a, of b}, {batch of a, of b}}`: `dot_general(a, b, {{{1}, {0}}, {{}, {}}})`.
-Array dot_general(Arg a, Arg b, std::vector<detail::Lists> dimension_numbers, DotOptions options = {});
+/// A template (detail::Nothing), so that what names its fields, `{.contracting = ...}`, is not taken for lists.
+Array dot_general(Arg a, Arg b, std::vector<std::vector<std::vector<int>>> dimension_numbers, DotOptions options = {},
+                  detail::Nothing auto...) {
+  return dot_general(a, b, dot_dimension_numbers(std::move(dimension_numbers), a.where()), std::move(options));
+}
 /// The arguments of conv_general_dilated by name, as of it and its options.
 struct ConvArguments {
   detail::NamedFields named = detail::NamedFields();
