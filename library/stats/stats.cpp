@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
-#include <numbers>
-#include <source_location>
-#include <string>
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/functions/contractions.h"
@@ -19,59 +15,9 @@
 #include "weft/library/jnp/special.h"
 #include "weft/library/linalg/linalg.h"
 #include "weft/library/numpy/numpy.h"
+#include "weft/library/stats/operands.h"
 
 namespace weft::stats {
-
-using detail::LocScope;
-
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double pi = std::numbers::pi;
-
-/// The name of a function of this namespace, as a user writes it.
-std::string written_name(const std::source_location& function) {
-  const std::string whole = function.function_name();
-  const std::size_t begin = whole.find("stats::"), end = whole.find('(', begin);
-  return begin == std::string::npos ? "stats" : whole.substr(begin, end - begin);
-}
-/// Gives the arguments their common dtype: a number takes that of the arrays beside it, before anything is computed of it alone.
-/// Errors name the function that it is called in.
-template <class... A>
-struct Unified {
-  explicit Unified(A&... args, const std::source_location& function = std::source_location::current()) {
-    const std::vector<Arg> given{args...};
-    const std::vector<Array> converted = detail::promote_operands(written_name(function), given);
-    std::size_t k = 0;
-    ((args = Arg(detail::to_inexact(converted[k]), given[k].where()), ++k), ...);
-  }
-};
-template <class... A>
-Unified(A&...) -> Unified<A...>;
-
-/// (x - loc) / scale.
-Array standard(const Arg& x, const Arg& loc, const Arg& scale) { return (detail::to_inexact(x) - loc) / scale; }
-/// What an inverse distribution function gives for probabilities, NaN for other numbers.
-Array of_probability(const Arg& q, const Array& value) { return where((q.array() >= 0) & (q.array() <= 1), value, not_a_number); }
-/// log(a) - log(b) where a is 0.
-Array log_density(const Array& inside, const Array& value) { return where(inside, value, -infinity); }
-/// The logarithm of the normal distribution's mass between a and b.
-Array log_normal_mass(const Array& a, const Array& b) {
-  const Array right = a > 0, low = where(right, -b, a), high = where(right, -a, b);
-  const Array across = high > 0, l = where(across, -1, low), h = where(across, 0, high);
-  const Array one_side = log_ndtr(h) + log1p(-exp(log_ndtr(l) - log_ndtr(h)));
-  return where(across, log1p(-ndtr(low) - ndtr(-high)), one_side);
-}
-
-}  // namespace
-
-// Each function names its own line in messages: the scope is that of its first argument.
-#define WEFT_EXP_OF(name, logname, parameters, arguments, x) \
-  Array name parameters {                                    \
-    LocScope scope(x.where());                               \
-    return exp(logname arguments);                           \
-  }
 
 namespace norm {
 Array logpdf(Arg x, Arg loc, Arg scale) {
@@ -463,7 +409,5 @@ Array cdf(Arg k, Arg mu, Arg loc) {
 }
 WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg mu, Arg loc), (k, mu, loc), k)
 }  // namespace poisson
-
-#undef WEFT_EXP_OF
 
 }  // namespace weft::stats

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes derivatives.npz and derivatives.txt: what JAX 0.10.2 gives for further derivatives of the expressions, of the weighted sums whose
 gradients in x are in results.txt. `y` and `z`: the gradients in these; `xx` and `yx`: the gradient in x or y of a weighted sum of the
-gradient in x; `jvp`: the expression's tangent where that of x is the weights. float32 is left out where float64 is there."""
+gradient in x; `jvp`: the expression's tangent where that of x is the weights. float32 is left out where float64 is there. With a number,
+the derivatives of the expressions before that one are kept."""
 import re
 import sys
 
@@ -35,7 +36,14 @@ def derivative(f, kind, x, y, z):
 def main():
     arrays = np.load(expressions.folder / "arrays.npz")
     lines, values, at = [], [], 0
-    for number, cpp, python, used, flags in expressions.table():
+    first = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    if first:
+        lines = [l for l in (expressions.folder / "derivatives.txt").read_text().splitlines() if int(l.split()[0]) < first]
+        later = [l for l in (expressions.folder / "derivatives.txt").read_text().splitlines() if int(l.split()[0]) >= first]
+        kept = np.load(expressions.folder / "derivatives.npz")["values"]
+        at = int(later[0].split()[-1]) if later else kept.size
+        values.append(kept[:at])
+    for number, cpp, python, used, flags in expressions.table()[first:]:
         if "nograd" in flags:
             continue
         if number % 50 == 0:

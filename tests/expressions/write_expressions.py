@@ -655,6 +655,34 @@ for c, p, s, *f in [
 ]:
     add(c, p, s, *f)
 
+section("further probability distributions")
+for d in "gumbel_r gumbel_l".split():
+    for f in "pdf logpdf cdf logcdf sf logsf".split():
+        add(f"stats::{d}::{f}(x)", f"jax.scipy.stats.{d}.{f}(x)", "f32v f64v i32v")
+        add(f"stats::{d}::{f}(z, x, y)", f"jax.scipy.stats.{d}.{f}(z, x, y)", "f32v f64v")
+        add(f"stats::{d}::{f}(x, {{.scale = y}})", f"jax.scipy.stats.{d}.{f}(x, scale=y)", "f32v f64v")
+    add(f"stats::{d}::ppf(z, x, y)", f"jax.scipy.stats.{d}.ppf(z, x, y)", "f32v f64v")
+for f in "pdf logpdf".split():
+    add(f"stats::vonmises::{f}(x, y)", f"jax.scipy.stats.vonmises.{f}(x, y)", "f32v f64v")
+    add(f"stats::wrapcauchy::{f}(abs(x), z)", f"jax.scipy.stats.wrapcauchy.{f}(abs(x), z)", "f32v f64v")
+for f in "pdf logpdf cdf".split():
+    add(f"stats::gennorm::{f}(x, y)", f"jax.scipy.stats.gennorm.{f}(x, y)", "f32v f64v")
+for f in "pmf logpmf".split():
+    add(f"stats::betabinom::{f}(array({{0, 1, 2, 3, 4, 5, -1}}), 4, y, abs(x) + z)", f"jax.scipy.stats.betabinom.{f}(jnp.array([0, 1, 2, 3, 4, 5, -1]), 4, y, abs(x) + z)", "f32v f64v")
+    add(f"stats::multinomial::{f}(array({{1, 0, 2, 0, 1, 0, 0}}), 4, nn::softmax(x))", f"jax.scipy.stats.multinomial.{f}(jnp.array([1, 0, 2, 0, 1, 0, 0]), 4, jax.nn.softmax(x))", "f32v f64v")
+for f in "logcdf logsf".split():
+    add(f"stats::cauchy::{f}(x)", f"jax.scipy.stats.cauchy.{f}(x)", "f32v f64v")
+    add(f"stats::cauchy::{f}(z, x, y)", f"jax.scipy.stats.cauchy.{f}(z, x, y)", "f32v f64v")
+for f in "logcdf sf logsf".split():
+    add(f"stats::truncnorm::{f}(x, -1, 1)", f"jax.scipy.stats.truncnorm.{f}(x, -1, 1)", "f32v f64v", "nograd")
+    add(f"stats::truncnorm::{f}(z, -abs(x), y, 0, 2)", f"jax.scipy.stats.truncnorm.{f}(z, -abs(x), y, 0, 2)", "f32v f64v", "nograd")
+for f in "cdf logcdf sf logsf".split():
+    add(f"stats::pareto::{f}(abs(x) + 3, y, z)", f"jax.scipy.stats.pareto.{f}(abs(x) + 3, y, z)", "f32v f64v")
+    add(f"stats::pareto::{f}(x, y, {{.loc = -1, .scale = z}})", f"jax.scipy.stats.pareto.{f}(x, y, -1, z)", "f32v f64v", "nograd")
+add("stats::pareto::ppf(z, y, x, 2)", "jax.scipy.stats.pareto.ppf(z, y, x, 2)", "f32v f64v")
+add("stats::bernoulli::ppf(z, sigmoid(x))", "jax.scipy.stats.bernoulli.ppf(z, jax.nn.sigmoid(x))", "f32v f64v", "nograd")
+add("stats::poisson::entropy(60 * abs(x))", "jax.scipy.stats.poisson.entropy(60 * abs(x))", "f32v", "nograd")
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")

@@ -31,6 +31,23 @@ TEST_CASE("derivatives of the incomplete beta function in a and b are those of i
   check_laws([](Array p, Array q) { return stats::beta::logcdf(array({0.1, 0.4, 0.9}, float64), p, q); }, a, b);
 }
 
+TEST_CASE("the entropy of Poisson's distribution is that of its probabilities, with the derivative; so is the one beyond 100") {
+  const Array mu = array({0.3, 5.0, 60.0}, float64), k = arange(400, float64);
+  const auto summed = [&](const Array& m) { return -sum(stats::poisson::pmf(k, m) * stats::poisson::logpmf(k, m)); };
+  CHECK(allclose(stats::poisson::entropy(mu), vmap(summed)(mu), 1e-12).item<bool>());
+  check_laws([](Array m) { return stats::poisson::entropy(m); }, mu);
+  CHECK(allclose(stats::poisson::entropy(array(150., float64)), summed(array(150., float64)), 1e-6).item<bool>());
+  CHECK(array_equal(stats::poisson::entropy(array({0.f, 1.f})), array({0.f, stats::poisson::entropy(1.f).item<float>()})).item<bool>());
+  CHECK(isnan(stats::poisson::entropy(-1.f)).item<bool>());
+}
+
+TEST_CASE("multinomial: batches of outcomes, each with its own number of trials") {
+  const Array x = array({{1, 2}, {0, 1}}), p = array({0.25f, 0.75f});
+  CHECK(allclose(stats::multinomial::pmf(x, array({3, 1}), p), array({3 * 0.25f * 0.5625f, 0.75f})).item<bool>());
+  CHECK(array_equal(stats::multinomial::pmf(x, 3, p)[1], 0.f).item<bool>());
+  CHECK(message_of([&] { stats::multinomial::pmf(array({1.f, 2.f}), 3, p); }).find("multinomial") != std::string::npos);
+}
+
 TEST_CASE("derivatives of the incomplete gamma functions in a are the same for one number as for many") {
   const Array a = array({0.5, 1.0, 2.0, 10.0}, float64);
   const auto f = [](Array p) { return gammainc(p, array(2.0, float64)); };

@@ -1,0 +1,106 @@
+// Transformations that wrap others, and rarer ones: parameters after some updates, beside the results of optax 0.2.8.
+#include <doctest/doctest.h>
+#include <weft/optim.h>
+#include <weft/weft.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/messages.h"
+
+using namespace weft;
+using test::has, test::message_of;
+
+namespace {
+
+struct Params {
+  Array w, b;
+};
+const Params start{array({{0.5f, -1.f}, {2.f, 0.25f}, {-0.75f, 1.5f}}), array({1.f, -2.f, 0.5f})};
+Array loss(const Params& p) { return sum(sin(p.w) * array({1.f, -2.f})) + sum(square(p.b) * array({3.f, 0.5f, 10.f})); }
+Array flat(const Params& p) { return concatenate({ravel(p.w), p.b}); }
+
+/// The parameters after some updates, the gradients of some of which have a NaN.
+Array trained(const optim::GradientTransformation& optimizer, int updates, const std::vector<int>& not_finite = {}) {
+  const auto step = jit([&](const Params& p, const optim::OptState& state, Array added) {
+    Params g = grad(loss)(p);
+    g.b = g.b.at(0).add(added);
+    const auto [change, next] = optimizer.update(g, state, p);
+    return std::pair{optim::apply_updates(p, change), next};
+  });
+  Params p = start;
+  optim::OptState state = optimizer.init(p);
+  for (int i = 0; i < updates; ++i) {
+    bool bad = false;
+    for (int k : not_finite) bad = bad || k == i;
+    std::tie(p, state) = step(p, state, bad ? std::numeric_limits<float>::quiet_NaN() : 0.f);
+  }
+  return flat(p);
+}
+bool near(const Array& got, const std::vector<double>& want) {
+  return allclose(got, array(want), {.rtol = 3e-5, .atol = 3e-6, .equal_nan = true}).item<bool>();
+}
+
+}  // namespace
+
+TEST_CASE("rarer transformations: the parameters after some updates are optax's") {
+  CHECK(near(trained(optim::sm3(0.1), 6),
+             {0.377529621, -0.876257062, 2.09094715, 0.371415675, -0.870492995, 1.55963874, 0.879560053, -1.87887311, 0.380985737}));
+  CHECK(near(trained(optim::chain(optim::adaptive_grad_clip(0.05), optim::sgd(0.1)), 6),
+             {0.451902747, -0.973033845, 2.02303529, 0.29728362, -0.789066792, 1.50340068, 0.964533031, -1.98802924, 0.44291696}));
+  CHECK(near(trained(optim::chain(optim::sgd(0.1), optim::keep_params_nonnegative()), 6),
+             {0, 0.894410133, 2.31060934, 1.14770687, 0, 1.55222738, 0.00409599859, 0, 0}));
+  CHECK(near(trained(optim::chain(optim::add_noise(0.1, 0.55, random::key(3)), optim::sgd(0.1)), 3),
+             {0.318266034, -0.619151354, 2.0759275, 0.776904702, -0.932927072, 1.5140816, 0.0955718085, -1.43263042, -0.423599899}));
+  CHECK(near(trained(optim::lbfgs(0.3, {.memory_size = 3}), 6),
+             {-0.0410978496, -0.165035903, 2.28512859, 1.16757441, -1.11026347, 1.55446696, -0.159541562, -1.06402493, -0.0572888851}));
+  CHECK(near(trained(optim::lbfgs(0.3, {.scale_init_precond = false}), 3),
+             {-0.624121428, 0.671592534, 2.60496259, 1.92332959, -1.4934752, 1.60516572, 0.860722065, -0.0513967276, -0.356937408}));
+}
+
+TEST_CASE("apply_if_finite leaves parameters and state as they are where a gradient is not finite, but not for ever") {
+  CHECK(near(trained(optim::apply_if_finite(optim::adam(0.1), 2), 6, {1, 3}),
+             {0.0992847234, -0.598875165, 2.40077305, 0.648939729, -1.14578831, 1.57480454, 0.603941977, -1.6015079, 0.112918094}));
+  CHECK(near(trained(optim::apply_if_finite(optim::sgd(0.1), 1), 4, {1, 2}),
+             {0.22571522, -0.622270644, 2.13633251, 0.786671042, -0.95401001, 1.53453302, std::numeric_limits<float>::quiet_NaN(),
+              -1.45799994, -0.5}));
+}
+
+TEST_CASE("multi_transform: each leaf by the transformation of its label") {
+  const auto by_path = [](const std::string& path) { return path == ".w" ? "adam" : "plain"; };
+  const std::vector<double> want{-0.101905942, -0.396297276, 2.60319114, 0.845591903, -1.33333147, 1.52615178, 0.117648989, -1.47018385, 0};
+  CHECK(near(trained(optim::multi_transform({{"plain", optim::sgd(0.05)}, {"adam", optim::adam(0.1)}}, by_path), 6), want));
+  const auto by_leaf = [](const std::string&, const Array& leaf) { return std::string(leaf.ndim() > 1 ? "adam" : "plain"); };
+  CHECK(near(trained(optim::multi_transform({{"plain", optim::sgd(0.05)}, {"adam", optim::adam(0.1)}}, by_leaf), 6), want));
+  const auto half = optim::multi_transform({{"adam", optim::adam(0.1)}}, by_path);
+  CHECK(has(message_of<Error>([&] { half.init(start); }), {"multi_transform", ".b", "`plain`", "adam"}));
+}
+
+TEST_CASE("lookahead: slow parameters follow the fast ones") {
+  const std::vector<double> fast[] = {
+      {0.098627083, -0.596985042, 2.40315366, 0.647815406, -1.14203417, 1.57749033, 0.60724324, -1.60283244, 0.123558871},
+      {0.0997258797, -0.599524736, 2.40035844, 0.649484277, -1.14795399, 1.64374685, 0.601805389, -1.6006583, 0.107191451}};
+  const std::vector<double> slow[] = {
+      {0.199247837, -0.698504567, 2.30144095, 0.548920512, -1.04593968, 1.56155777, 0.703782201, -1.70148706, 0.212011755},
+      {0.199725226, -0.699524045, 2.30035901, 0.549484909, -1.0479548, 1.54374766, 0.701804698, -1.70065761, 0.207190767}};
+  for (const bool reset : {false, true}) {
+    const auto optimizer = optim::lookahead(optim::adam(0.1), {.sync_period = 3, .slow_step_size = 0.5, .reset_state = reset});
+    auto params = optim::LookaheadParams<Params>::init_synced(start);
+    auto state = optimizer.init(params);
+    const auto step = jit([&](const optim::LookaheadParams<Params>& p, const optim::OptState& s) {
+      const auto [change, next] = optimizer.update(grad(loss)(p.fast), s, p);
+      return std::pair{optim::apply_updates(p, change), next};
+    });
+    for (int i = 0; i < 7; ++i) std::tie(params, state) = step(params, state);
+    CHECK(near(flat(params.fast), fast[reset]));
+    CHECK(near(flat(params.slow), slow[reset]));
+  }
+  CHECK(has(message_of<Error>([] { optim::lookahead(optim::adam(0.1), 0, 0.5); }), {"lookahead", "sync_period is 0"}));
+  CHECK(has(message_of<Error>([] { optim::scale_by_lbfgs({.memory_size = 0}); }), {"scale_by_lbfgs", "memory_size is 0"}));
+  CHECK(has(message_of<Error>([] {
+              optim::sgd(1).update(1.f, {});
+              optim::adaptive_grad_clip(1).update(1.f, {});
+            }),
+            {"adaptive_grad_clip", "needs the parameters"}));
+}
