@@ -145,4 +145,8 @@ Array piecewise(Arg x, Args conditions, const std::vector<PiecewiseFunction>& fu
   return out;
 }
 
+Array switch_(Arg index, std::initializer_list<ArrayFunction> branches, const Array& x) {
+  return switch_(std::move(index), std::vector<ArrayFunction>(branches), x);
+}
+
 }  // namespace weft

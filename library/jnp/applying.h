@@ -75,9 +75,7 @@ class PiecewiseFunction {
   ArrayFunction function_;
 };
 /// switch_ of functions of one array in braces: `switch_(i, {f, g}, x)`.
-inline Array switch_(Arg index, std::initializer_list<ArrayFunction> branches, const Array& x) {
-  return switch_(std::move(index), std::vector<ArrayFunction>(branches), x);
-}
+Array switch_(Arg index, std::initializer_list<ArrayFunction> branches, const Array& x);
 /// Elementwise, the function whose condition holds, the last one of several; the function behind the others, or 0, where none does
 /// (jnp.piecewise). All functions are computed of all of x. The result has x's dtype.
 Array piecewise(Arg x, Args conditions, const std::vector<PiecewiseFunction>& functions);
