@@ -350,7 +350,7 @@ class KernelFormer final : public LeafReader {
     std::uint64_t local_dims = (std::uint64_t{1} << kernel_.outer.size()) - 1;
     for (int loop : nest(place.nest).parallel) local_dims |= std::uint64_t{1} << loop;
     const std::span<const int> reduce = r.reduce.empty() ? std::span<const int>() : place.reduce;
-    RootBody body = build_root(p_.j_, p_.avals_, r, expressions_, *this, dag_, place.parallel, reduce, local_dims, kernel_.locals);
+    RootBody body = build_root({p_.j_, p_.avals_, expressions_, *this, dag_, kernel_.locals}, r, {place.parallel, reduce, local_dims});
     if (r.kind == Root::Kind::scatter) {
       scatter(r, body, place.nest, place.parallel);
       return;

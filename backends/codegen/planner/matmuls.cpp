@@ -14,6 +14,7 @@ constexpr double kLibraryAbove = 160. * 160 * 160;  // multiplications
 constexpr double kFirstCache = 32 << 10;            // bytes
 constexpr std::int64_t kManyRows = 8;
 
+/// A matmul's loops of one kind, each with its strides in the operands and the result.
 struct Loops {
   std::vector<std::int64_t> size, stride_a, stride_b, stride_out;
   void add(std::int64_t s, std::int64_t a, std::int64_t b, std::int64_t out) {
@@ -24,6 +25,39 @@ struct Loops {
       return;
     }
     size.push_back(s), stride_a.push_back(a), stride_b.push_back(b), stride_out.push_back(out);
+  }
+};
+
+/// The loops of a contraction, one for each dimension, and the operands' coordinates over them.
+struct ContractionLoops {
+  Dag dag;
+  std::vector<int> batch, free[2], contracted;
+  std::array<std::vector<NodeId>, 2> at;
+
+  ContractionLoops(const DotDimensions& dims, const Aval& a, const Aval& b) {
+    at[0].assign(static_cast<std::size_t>(a.ndim()), dag.index(0)), at[1].assign(static_cast<std::size_t>(b.ndim()), dag.index(0));
+    for (std::size_t i = 0; i < dims.batch[0].size(); ++i) add(a.shape[dims.batch[0][i]], batch, dims.batch[0][i], dims.batch[1][i]);
+    for (int d : dot_free_dims(dims, 0, a.ndim())) add(a.shape[d], free[0], d, -1);
+    for (int d : dot_free_dims(dims, 1, b.ndim())) add(b.shape[d], free[1], -1, d);
+    for (std::size_t i = 0; i < dims.contracting[0].size(); ++i)
+      add(a.shape[dims.contracting[0][i]], contracted, dims.contracting[0][i], dims.contracting[1][i]);
+  }
+  std::int64_t size(int loop) const { return dag.dims[static_cast<std::size_t>(loop)]; }
+  /// The stride of each loop in the result, which is row-major in the order batch, free ones of a, free ones of b.
+  std::vector<std::int64_t> strides_in_result() const {
+    std::vector<std::int64_t> strides(dag.dims.size(), 0);
+    std::int64_t total = 1;
+    for (const std::vector<int>* list : {&free[1], &free[0], &batch})
+      for (std::size_t i = list->size(); i-- > 0;) strides[static_cast<std::size_t>((*list)[i])] = total, total *= size((*list)[i]);
+    return strides;
+  }
+
+ private:
+  void add(std::int64_t size, std::vector<int>& list, int a, int b) {
+    const int loop = dag.add_dim(size);
+    list.push_back(loop);
+    if (a >= 0) at[0][static_cast<std::size_t>(a)] = dag.index_dim(loop);
+    if (b >= 0) at[1][static_cast<std::size_t>(b)] = dag.index_dim(loop);
   }
 };
 
@@ -86,87 +120,64 @@ bool KernelPlanner::is_transposed(Var v) const {
   return reader.reads == 1 && reader.plain && (!dag.stride(reader.position, a.ndim() - 1, stride) || stride != 1);
 }
 
-bool KernelPlanner::try_library_matmul(const Eqn& e) {
-  const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
-  if (has_too_many_loops(e)) return false;
-  Dag dag;
-  // One loop for each dimension: batch, free ones of a, free ones of b, contracting.
-  std::vector<int> batch, free[2], contracted;
-  std::array<std::vector<NodeId>, 2> at;
-  for (std::size_t k = 0; k < 2; ++k) at[k].assign(static_cast<std::size_t>(j_.aval(e.inputs[k]).ndim()), dag.index(0));
-  const auto add = [&](std::int64_t size, std::vector<int>& list, int da, int db) {
-    const int loop = dag.add_dim(size);
-    list.push_back(loop);
-    if (da >= 0) at[0][static_cast<std::size_t>(da)] = dag.index_dim(loop);
-    if (db >= 0) at[1][static_cast<std::size_t>(db)] = dag.index_dim(loop);
-  };
-  const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]);
-  for (std::size_t i = 0; i < dims.batch[0].size(); ++i) add(a.shape[dims.batch[0][i]], batch, dims.batch[0][i], dims.batch[1][i]);
-  for (int d : dot_free_dims(dims, 0, a.ndim())) add(a.shape[d], free[0], d, -1);
-  for (int d : dot_free_dims(dims, 1, b.ndim())) add(b.shape[d], free[1], -1, d);
-  for (std::size_t i = 0; i < dims.contracting[0].size(); ++i)
-    add(a.shape[dims.contracting[0][i]], contracted, dims.contracting[0][i], dims.contracting[1][i]);
-
-  LibraryMatmul matmul;
-  NodeId position[2];
-  std::int64_t offset[2];
-  for (std::size_t k = 0; k < 2; ++k) {
-    MovementReader reader(j_, defined_by_, is_root_, dag);
-    Expressions expressions(j_, defined_by_, dag, reader, 1000);
-    expressions.at(e.inputs[k], at[k]);
-    bool regular = reader.reads > 0 && reader.plain &&
-                   std::all_of(dag.affine(reader.position).terms.begin(), dag.affine(reader.position).terms.end(),
-                               [](const AffineTerm& t) { return t.atom >= 0 && t.coef > 0; });
-    if (!regular) {  // the operand as it is
-      reader.source = e.inputs[k].var();
-      reader.position = row_major_position(dag, j_.aval(e.inputs[k]).shape, at[k]);
-    }
-    position[k] = reader.position;
-    offset[k] = dag.affine(reader.position).constant;
-    (k == 0 ? matmul.a : matmul.b) = reader.source;
+/// Where a library reads an operand: the array that data movements read, if it has a stride along each loop, else the operand as it is.
+KernelPlanner::OperandPlace KernelPlanner::library_operand(Atom operand, std::span<const NodeId> at, Dag& dag) const {
+  MovementReader reader(j_, defined_by_, is_root_, dag);
+  Expressions(j_, defined_by_, dag, reader, 1000).at(operand, at);
+  const auto is_stride = [](const AffineTerm& t) { return t.atom >= 0 && t.coef > 0; };
+  if (reader.reads > 0 && reader.plain) {
+    const std::vector<AffineTerm>& terms = dag.affine(reader.position).terms;
+    if (std::all_of(terms.begin(), terms.end(), is_stride)) return {reader.source, reader.position};
   }
+  return {operand.var(), row_major_position(dag, j_.aval(operand).shape, at)};
+}
+
+bool KernelPlanner::try_library_matmul(const Eqn& e) {
+  if (has_too_many_loops(e)) return false;
+  ContractionLoops loops(params_as<DotParams>(*e.params).dimension_numbers, j_.aval(e.inputs[0]), j_.aval(e.inputs[1]));
+  const OperandPlace operands[] = {library_operand(e.inputs[0], loops.at[0], loops.dag),
+                                   library_operand(e.inputs[1], loops.at[1], loops.dag)};
   const auto stride = [&](std::size_t k, int loop) {
     std::int64_t s = 0;
-    dag.stride(position[k], loop, s);
+    loops.dag.stride(operands[k].position, loop, s);
     return s;
   };
-  // Positions in the result, row-major in the order of the loops.
-  std::vector<std::int64_t> out_stride(dag.dims.size(), 0);
-  std::int64_t total = 1;
-  for (std::vector<int>* list : {&free[1], &free[0], &batch})
-    for (std::size_t i = list->size(); i-- > 0;)
-      out_stride[static_cast<std::size_t>((*list)[i])] = total, total *= dag.dims[static_cast<std::size_t>((*list)[i])];
-  Loops groups[4];  // m, n, k, batch
-  const auto collect = [&](const std::vector<int>& list, Loops& l) {
-    for (int d : list) l.add(dag.dims[static_cast<std::size_t>(d)], stride(0, d), stride(1, d), out_stride[static_cast<std::size_t>(d)]);
+  const std::vector<std::int64_t> out_stride = loops.strides_in_result();
+  const auto collected = [&](const std::vector<int>& list) {
+    Loops l;
+    for (int d : list) l.add(loops.size(d), stride(0, d), stride(1, d), out_stride[static_cast<std::size_t>(d)]);
+    return l;
   };
-  collect(batch, groups[3]), collect(free[0], groups[0]), collect(free[1], groups[1]), collect(contracted, groups[2]);
+  const Loops batch = collected(loops.batch), rows = collected(loops.free[0]), columns = collected(loops.free[1]),
+              contracted = collected(loops.contracted);
   // A transpose that was made to have the free dimensions side by side (join_free_dims) is stored, not looked through.
   for (std::size_t k = 0; k < 2; ++k) {
+    const Loops& free = k == 0 ? rows : columns;
     const Var operand = e.inputs[k].var();
-    if (groups[k].size.size() < 2 || groups[k].size.back() >= kFreeRow || is_root_[operand] || (k == 0 ? matmul.a : matmul.b) == operand)
-      continue;
+    if (free.size.size() < 2 || free.size.back() >= kFreeRow || is_root_[operand] || operands[k].source == operand) continue;
     is_root_[operand] = 1;
     return try_library_matmul(e);
   }
-  if (groups[2].size.size() != 1 || groups[1].size.empty() || groups[0].size.empty()) return false;
+  if (contracted.size.size() != 1 || rows.size.empty() || columns.size.empty() || columns.stride_out.back() != 1) return false;
+
+  LibraryMatmul matmul;
+  matmul.a = operands[0].source, matmul.b = operands[1].source;
   MatmulStep& p = matmul.step;
-  p.dtype = a.dtype, p.right_dtype = b.dtype, p.out_dtype = j_.avals[e.outputs[0]].dtype;
-  p.k = groups[2].size[0], p.a_col = groups[2].stride_a[0], p.b_row = groups[2].stride_b[0];
-  p.m = groups[0].size.back(), p.a_row = groups[0].stride_a.back(), p.out_row = groups[0].stride_out.back();
-  p.n = groups[1].size.back(), p.b_col = groups[1].stride_b.back();
-  if (groups[1].stride_out.back() != 1) return false;
-  p.a_offset = offset[0], p.b_offset = offset[1];
+  p.dtype = j_.aval(e.inputs[0]).dtype, p.right_dtype = j_.aval(e.inputs[1]).dtype, p.out_dtype = j_.avals[e.outputs[0]].dtype;
+  p.k = contracted.size[0], p.a_col = contracted.stride_a[0], p.b_row = contracted.stride_b[0];
+  p.m = rows.size.back(), p.a_row = rows.stride_a.back(), p.out_row = rows.stride_out.back();
+  p.n = columns.size.back(), p.b_col = columns.stride_b.back();
+  p.a_offset = loops.dag.affine(operands[0].position).constant, p.b_offset = loops.dag.affine(operands[1].position).constant;
   if (target_.takes_matmul) {
     if (!target_.takes_matmul(p)) return false;
   } else if ((p.a_row != 1 && p.a_col != 1) || (p.b_row != 1 && p.b_col != 1)) {
     return false;  // one of the two strides of each matrix must be 1
   }
-  for (std::size_t g : {3u, 0u, 1u}) {
-    const Loops& l = groups[g];
-    const std::size_t n = l.size.size() - (g == 3 ? 0 : 1);
-    for (std::size_t i = 0; i < n; ++i) p.batch.push_back({l.size[i], l.stride_a[i], l.stride_b[i], l.stride_out[i]});
-  }
+  // All loops that the library's own three are not.
+  const auto add_batch = [&](const Loops& l, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) p.batch.push_back({l.size[i], l.stride_a[i], l.stride_b[i], l.stride_out[i]});
+  };
+  add_batch(batch, batch.size.size()), add_batch(rows, rows.size.size() - 1), add_batch(columns, columns.size.size() - 1);
   if (p.batch.size() > 8) return false;
   library_[static_cast<std::size_t>(&e - j_.eqns.data())] = matmul;
   return true;

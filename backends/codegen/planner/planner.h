@@ -106,8 +106,18 @@ class KernelPlanner {
   bool reads_transposed(Var v) const;
   bool matmul_is_kernel(const Eqn& e) const;
   bool comes_from_matmul(Var v) const;
+  /// An array and the position in it of an element of an operand.
+  struct OperandPlace {
+    Var source;
+    NodeId position;
+  };
+  OperandPlace library_operand(Atom operand, std::span<const NodeId> at, Dag& dag) const;
   bool try_library_matmul(const Eqn& e);
   void absorb_epilogue(std::size_t eqn);  // epilogues.cpp
+  std::vector<std::vector<int>> readers_of_values() const;
+  std::optional<Var> bias_added_to(Var value, const Eqn& e, std::int64_t columns) const;
+  MatmulStep::Activation activation_given_by(const Eqn& e, Var value) const;
+  std::optional<std::vector<int>> equations_between(Var value, int last, const std::vector<std::vector<int>>& readers) const;
   void make_roots();
   void add_reduction(int eqn);
   bool is_large_column_reduction(const Eqn& e, const Root& r, std::int64_t steps) const;
@@ -233,10 +243,21 @@ std::vector<NodeId> coords_in_row(Dag& dag, const IndexedGeometry& g, const Shap
 /// The coordinates in the updates: the given ones in the window, combined with those of the window's number.
 std::vector<NodeId> coords_of_window(Dag& dag, const IndexedGeometry& g, const Shape& updates, NodeId window, std::vector<NodeId> coords);
 
-/// Builds a root's expression over the given loops (indices into the Dag's dimensions). Locals are numbered from `locals.size()` on.
-RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Root& r, Expressions& expressions, LeafReader& leaves,
-                    Dag& dag, std::span<const int> parallel, std::span<const int> reduce, std::uint64_t local_dims,
-                    std::vector<DType>& locals);
+/// The loops of a root's dimensions (indices into the Dag's), and the dimensions that the values of its reductions depend on.
+struct RootLoops {
+  std::span<const int> parallel, reduce;
+  std::uint64_t local_dims = 0;
+};
+/// What the expressions of a program's roots are built from and with. Locals are numbered from `locals.size()` on.
+struct RootContext {
+  const JaxprData& j;
+  const std::vector<Aval>& avals;
+  Expressions& expressions;
+  LeafReader& leaves;
+  Dag& dag;
+  std::vector<DType>& locals;
+};
+RootBody build_root(const RootContext& c, const Root& r, const RootLoops& loops);
 /// The coordinates of the root's value in terms of its loops.
 std::vector<NodeId> root_coords(const Root& r, const Aval& aval, Dag& dag, std::span<const int> parallel, std::span<const int> reduce,
                                 const JaxprData& j);

@@ -219,7 +219,7 @@ bool KernelPlanner::try_build(Root& r) {
     std::vector<DType> locals;
     r.apart.reset();
     try {
-      r.value = build_root(j_, avals_, r, expressions, leaves, dag, parallel, reduce, 0, locals).value;
+      r.value = build_root({j_, avals_, expressions, leaves, dag, locals}, r, {parallel, reduce}).value;
     } catch (const ExpressionTooLarge&) {
       if (!cut_expression(r, expressions, dag.nodes.size()))
         throw CompileError("codegen: an expression is too large to compile: " +
