@@ -62,9 +62,16 @@ Entry range_entry(const Slice& s, std::int64_t n, SourceLoc loc) {
   throw AxisError(fmt::format("index: axis {} of {} has size 0: there is no position to index", dim, to_string(x)), loc);
 }
 
-Entry position_entry(std::int64_t i, int dim, const Aval& x, SourceLoc loc) {
+/// Whether the options say what becomes of positions out of bounds: then a known one is no error.
+bool says_out_of_bounds(const IndexOptions& options) { return options.mode == "fill" || options.mode == "drop" || options.mode == "clip"; }
+/// Whether reads out of bounds give a fill value.
+bool fills(const IndexOptions& options) { return options.mode == "fill" || options.mode == "drop"; }
+
+Entry position_entry(std::int64_t i, int dim, const Aval& x, const IndexOptions& options, SourceLoc loc) {
   const std::int64_t n = x.shape[dim];
   if (n == 0) throw_empty_axis(dim, x, loc);
+  if ((i < -n || i >= n) && says_out_of_bounds(options))
+    return {.kind = Entry::Kind::scalar, .array = make_literal(Number(i < 0 ? i + n : i), int64)};
   if (i < -n || i >= n)
     throw AxisError(fmt::format("index: position {} is out of range for axis {} of {}, which has size {}; use {} to {}", i, dim,
                                 to_string(x), n, -n, n - 1),
@@ -105,7 +112,7 @@ int dims_of(const Index& i) {
 }
 
 /// One entry for each dimension and newaxis.
-std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, SourceLoc loc) {
+std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, const IndexOptions& options, SourceLoc loc) {
   const Aval& aval = x.aval();
   int named = 0, ellipses = 0;
   for (const Index& i : indices) named += dims_of(i), ellipses += i.kind() == Index::Kind::whole_axes;
@@ -126,7 +133,7 @@ std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, 
     } else if (i.kind() == Index::Kind::slice) {
       out.push_back(range_entry(i.as_slice(), aval.shape[dim++], loc));
     } else if (i.kind() == Index::Kind::position) {
-      out.push_back(position_entry(i.position(), dim, aval, loc));
+      out.push_back(position_entry(i.position(), dim, aval, options, loc));
       ++dim;
     } else if (const Array a = i.as_array(); a.dtype().is_bool()) {
       if (a.ndim() == 0) throw DTypeError("index: a bool is not a valid index; use where(condition, x, other)", loc);
@@ -138,7 +145,7 @@ std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, 
       for (Array& p : mask_positions(a, loc)) out.push_back({.kind = Entry::Kind::array, .array = std::move(p)});
       dim += a.ndim();
     } else if (const LiteralArray* number = as_literal(a)) {
-      out.push_back(position_entry(position_of(number_of(*number)), dim, aval, loc));
+      out.push_back(position_entry(position_of(number_of(*number)), dim, aval, options, loc));
       ++dim;
     } else {
       const Entry::Kind kind = a.ndim() == 0 ? Entry::Kind::scalar : Entry::Kind::array;
@@ -347,13 +354,16 @@ class Planner {
 
 Array read_index(const Array& x, const std::vector<Index>& indices, SourceLoc loc, const IndexOptions& options = {}) {
   LocScope scope(loc);
-  const std::vector<Entry> entries = spell_out(x, indices, loc);
-  if (std::none_of(entries.begin(), entries.end(), [](const Entry& e) { return e.kind == Entry::Kind::array; }))
+  const std::vector<Entry> entries = spell_out(x, indices, options, loc);
+  const OutOfBounds out = out_of_bounds("at().get", options, x.dtype(), GatherScatterMode::promise_in_bounds, loc);
+  // A dynamic_slice moves what is out of bounds inside; a gather can fill it.
+  const bool filled = fills(options);
+  if (std::none_of(entries.begin(), entries.end(),
+                   [&](const Entry& e) { return e.kind == Entry::Kind::array || (filled && e.kind == Entry::Kind::scalar); }))
     return slice_and_squeeze(x, entries, loc);
   const Plan p = Planner(x.aval(), entries, loc).run();
   if (p.indexed.num_elements() == 0) return zeros_of(x.aval().with_shape(p.indexed), loc);
   if (p.empty_axis >= 0) throw_empty_axis(p.empty_axis, x.aval(), loc);
-  const OutOfBounds out = out_of_bounds("at().get", options, x.dtype(), GatherScatterMode::promise_in_bounds, loc);
   Array y = bind_one<Gather>({p.numbers, out.fill, p.sorted_unique, out.mode, p.windows, p.sorted_unique}, {x, p.indices}, loc);
   y = reverse(y, p.reversed, loc);
   return p.new_axes.empty() ? y : insert_axes(y, p.new_axes, loc);
@@ -413,7 +423,7 @@ Array update_index(const Array& x, const std::vector<Index>& indices, const Arg&
     for (int d = 0; d < m.ndim(); ++d) dims.push_back(d);
     return where(broadcast_in_dim(m, x.shape(), dims, loc), combine(update, x, v), x);
   }
-  const std::vector<Entry> entries = spell_out(x, indices, loc);
+  const std::vector<Entry> entries = spell_out(x, indices, options, loc);
   const Plan p = Planner(x.aval(), entries, loc, update == Update::multiply).run();
   bool fits = v.ndim() <= p.indexed.size();
   for (int d = 1; fits && d <= v.ndim(); ++d)

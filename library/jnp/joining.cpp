@@ -229,6 +229,9 @@ Array repeat_by(Arg x, const Array& counts, std::optional<AxisNumber> axis, Repe
 Array pad(Arg x, PadWidth width, PadOptions options) {
   LocScope scope(x.where());
   if (options.mode == "constant") return pad(x, width, Arg(options.constant_values));
+  if (options.constant_values != 0)
+    throw Error(fmt::format("pad: constant_values are of the mode `constant`, and the mode is `{}`", options.mode),
+                detail::effective_loc(x.where()));
   const char* const modes[] = {"edge", "reflect", "symmetric", "wrap", "maximum", "minimum", "mean"};
   if (std::find(std::begin(modes), std::end(modes), options.mode) == std::end(modes))
     throw Error(fmt::format("pad: unknown mode `{}`; available: constant, {}", options.mode, fmt::join(modes, ", ")),

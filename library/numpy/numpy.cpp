@@ -340,6 +340,8 @@ Array percentile(Arg x, Arg q, Axis axis, QuantileOptions options) {
 Array median(Arg x, Axis axis, QuantileOptions options) {
   LocScope scope(x.where());
   if (options.q) throw Error("median: takes no order q; quantile(x, q) does", detail::effective_loc(x.where()));
+  if (options.method != "linear")
+    throw Error("median: takes no method; quantile(x, 0.5, {.method = ...}) does", detail::effective_loc(x.where()));
   options.method = "midpoint";
   return quantile(x, 0.5, axis, options);
 }

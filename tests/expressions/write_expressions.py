@@ -683,6 +683,16 @@ add("stats::pareto::ppf(z, y, x, 2)", "jax.scipy.stats.pareto.ppf(z, y, x, 2)", 
 add("stats::bernoulli::ppf(z, sigmoid(x))", "jax.scipy.stats.bernoulli.ppf(z, jax.nn.sigmoid(x))", "f32v f64v", "nograd")
 add("stats::poisson::entropy(60 * abs(x))", "jax.scipy.stats.poisson.entropy(60 * abs(x))", "f32v", "nograd")
 
+section("Bessel functions, spherical harmonics, Owen's T function")
+# In float32 JAX's recurrence overflows. Of Owen's function it keeps float32 constants for float64, if it computed float32 before.
+add("bessel_jn(20 * z, {.v = 2})", "jax.scipy.special.bessel_jn(20 * z, v=2)", "f64v")
+add("bessel_jn(x, {.v = 4, .n_iter = 30})", "jax.scipy.special.bessel_jn(x, v=4, n_iter=30)", "f64v", "nograd")
+for f in "real imag".split():
+    add(f"{f}(sph_harm_y(array({{0, 1, 2, 3, 3, 4, 5}}), array({{0, -1, 1, 3, -2, 0, 5}}), y, x, {{.n_max = 5}}))",
+        f"jnp.{f}(jax.scipy.special.sph_harm_y(jnp.array([0, 1, 2, 3, 3, 4, 5]), jnp.array([0, -1, 1, 3, -2, 0, 5]), y, x, n_max=5))", "f32v f64v")
+add("owens_t(x, y)", "jax.scipy.special.owens_t(x, y)", "f32v")
+add("owens_t(y, -z)", "jax.scipy.special.owens_t(y, -z)", "f32v")
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")

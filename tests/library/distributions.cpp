@@ -100,3 +100,38 @@ TEST_CASE("shapes that fit no distribution are refused") {
         "convolve2d: neither of f32[2,2] and f32[1,3] lies inside of the other, as mode valid needs");
   CHECK(message_of([] { cov(ones(3), ones(4)); }) == "cov: f32[3] has 3 samples and f32[4] has 4; they must be as many");
 }
+
+TEST_CASE("Bessel functions of integer order: small arguments in float32, 0, and their recurrence; orders that are too high") {
+  const Array x = array({0.5f, 0.01f, 12.f, -3.f}), j = bessel_jn(x, {.v = 3});
+  CHECK(allclose(j[0] + j[2], 2 * j[1] / x, 1e-5, 1e-6).item<bool>());
+  CHECK(allclose(j[0], array({0.93846981f, 0.999975f, 0.04768931f, -0.26005195f}), 2e-6, 1e-6).item<bool>());
+  CHECK(array_equal(bessel_jn(0.f, {.v = 2}), array({1.f, 0.f, 0.f})).item<bool>());
+  check_laws([](Array v) { return bessel_jn(v, {.v = 2}); }, array({0.5, -3.0}, float64));
+  CHECK(message_of([] { bessel_jn(1.f, {.v = 60}); }).find("order v is 60") != std::string::npos);
+}
+
+TEST_CASE("spherical harmonics are orthonormal, and 0 where the order is above the degree") {
+  // Trapezoidal in the azimuth, Simpson's rule in the polar angle.
+  const Array theta = linspace(0, constants::pi, 201).astype(float64), phi = (arange(16, float64) * (2 * constants::pi / 16));
+  const Array simpson = where(arange(201) % 2 == 1, 4., 2.).at(array({0, 200})).set(1.) * (constants::pi / 600);
+  const Array weights = (simpson * sin(theta))(slice(), newaxis) * (2 * constants::pi / 16) * ones({1, 16}, float64);
+  const Array n = array({0, 1, 1, 2, 3, 3}), m = array({0, 0, -1, 2, -3, 1});
+  const Array y = sph_harm_y(n(slice(), newaxis, newaxis), m(slice(), newaxis, newaxis), theta(slice(), newaxis), phi);
+  const Array products = einsum("aij,bij,ij->ab", conj(y), y, weights);
+  CHECK(allclose(products, eye(6), 1e-5, 1e-5).item<bool>());
+  CHECK(array_equal(sph_harm_y(1, 2, 0.3f, 0.1f), 0.f).item<bool>());
+  CHECK(message_of([] { sph_harm_y(1.5f, 1, 0.3f, 0.1f); }).find("integers") != std::string::npos);
+  CHECK(message_of([] { jit([](Array k) { return sph_harm_y(k, 1, 0.3f, 0.1f); })(array({1, 2})); }).find("traced") != std::string::npos);
+}
+
+TEST_CASE("Owen's T function: its integral, its symmetries, and its derivatives") {
+  const Array h = array({0.0, 0.3, 1.0, 2.5, -0.7}, float64), a = array({1.0, 0.5, 2.0, -0.8, 30.0}, float64),
+              u = linspace(0, 1, 4001).astype(float64);
+  const auto integral = [&](const Array& p, const Array& q) {
+    const Array t = q * u;
+    return trapezoid(exp(-square(p) * (1 + square(t)) / 2) / (1 + square(t)), t) / (2 * constants::pi);
+  };
+  CHECK(allclose(owens_t(h, a), vmap(integral)(h, a), 1e-4, 1e-9).item<bool>());
+  CHECK(allclose(owens_t(0., array(0.6, float64)), atan(array(0.6, float64)) / (2 * constants::pi), 1e-14).item<bool>());
+  check_laws([](Array p, Array q) { return owens_t(p, q); }, array({0.3, 1.2}, float64), array({0.5, 2.0}, float64));
+}

@@ -111,6 +111,8 @@ TEST_CASE("orders, axes and weights by name") {
   CHECK(has(message_of<Error>([] { quantile(x, {.axis = 1}); }), {"quantile", "q is missing", "{.q = q}"}));
   CHECK(has(message_of<Error>([] { quantile(x, 0.5, {.q = 0.3}); }), {"quantile", "give it once"}));
   CHECK(has(message_of<Error>([] { median(x, {.q = 0.3}); }), {"median", "no order"}));
+  CHECK(has(message_of<Error>([] { median(x, {.method = "lower"}); }), {"median", "no method", "quantile"}));
+  CHECK(has(message_of<Error>([] { pad(x, {{1, 1}, {0, 0}}, {.mode = "edge", .constant_values = 7}); }), {"pad", "`constant`", "`edge`"}));
   CHECK(has(message_of<Error>([] { linalg::norm(x, 2, {.ord = 1}); }), {"norm", "give it once"}));
 }
 

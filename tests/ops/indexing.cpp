@@ -131,6 +131,31 @@ TEST_CASE("out of bounds") {
   CHECK(has(message_of<ShapeError>([&] { x(slice(0, 3, 0)); }), {"step"}));
 }
 
+TEST_CASE("out of bounds, where the mode says what becomes of it: known, given, traced and mapped positions alike") {
+  const Array x = array({10.f, 20.f, 30.f, 40.f}), m = reshape(x, {4, 1});
+  const struct {
+    const char* mode;
+    double at_7, at_minus_9;
+    std::vector<double> set_7;
+  } rows[] = {{"fill", kNaN, kNaN, {10, 20, 30, 40}}, {"drop", kNaN, kNaN, {10, 20, 30, 40}}, {"clip", 40, 10, {10, 20, 30, 5}}};
+  for (const auto& row : rows) {
+    const IndexOptions o{.mode = row.mode};
+    const auto get = [&](Array a, Array k) { return a.at(k).get(o); };
+    CHECK((near(x.at(7).get(o), {}, {row.at_7}) && near(x.at(-9).get(o), {}, {row.at_minus_9}) && near(x.at(-1).get(o), {}, {40})));
+    CHECK((near(get(x, Array(7)), {}, {row.at_7}) && near(get(x, array({7})[0]), {}, {row.at_7})));
+    CHECK((near(staged(get)(x, 7), {}, {row.at_7}) && near(staged(get)(x, -9), {}, {row.at_minus_9}) && near(staged(get)(x, 2), {}, {30})));
+    CHECK(near(vmap([&](Array k) { return get(x, k); })(array({3, 7, -4, -9})), {4}, {40, row.at_7, 10, row.at_minus_9}));
+    CHECK(near(m.at(7, slice(0, 1)).get(o), {1}, {row.at_7}));
+    CHECK((near(x.at(7).set(5, o), {4}, row.set_7) &&
+           near(staged([&](Array a, Array k) { return a.at(k).set(5, o); })(x, 7), {4}, row.set_7)));
+  }
+  CHECK(near(staged([](Array a, Array k) { return a.at(k).get({.mode = "fill", .fill_value = -1.}); })(x, 7), {}, {-1}));
+  CHECK(near(x.at(7).get({.mode = "fill", .fill_value = -1.}), {}, {-1}));
+  CHECK(has(message_of<AxisError>([&] { x.at(7).get(); }), {"position 7"}));
+  CHECK(has(message_of<AxisError>([&] { x.at(7).set(1); }), {"position 7"}));
+  CHECK(has(message_of<Error>([&] { x.at(0).get({.mode = "wrong"}); }), {"unknown mode `wrong`"}));
+}
+
 TEST_CASE("updates") {
   const Array x = array({1.f, 2.f, 3.f, 4.f, 5.f, 6.f, 7.f}), i = array({1, 3, 1, 6, 1}), v = array({5.f, -1.f, 2.f, 0.5f, 3.f});
   CHECK(near(x.at(i).add(v), {7}, {1, 12, 3, 3, 5, 6, 7.5}));
