@@ -104,3 +104,30 @@ TEST_CASE("lookahead: slow parameters follow the fast ones") {
             }),
             {"adaptive_grad_clip", "needs the parameters"}));
 }
+
+TEST_CASE("rarer losses and projections: optax's values and gradients") {
+  const Array x = array({{0.5f, -1.5f, 3.f}, {2.f, 0.25f, -0.75f}}), y = array({{1.f, 0.f, 1.f}, {0.f, 1.f, 0.25f}});
+  const Array p = array({{0.2f, 0.3f, 0.5f}, {0.1f, 0.9f, 0.f}});
+  const auto is = [](const Array& got, const std::vector<double>& want) { return near(ravel(got), want); };
+  CHECK(is(optim::sigmoid_focal_loss(x, y), {0.0675734878, 0.00670284731, 0.000109283334, 1.6500783, 0.110401489, 0.0967452601}));
+  CHECK(is(optim::sigmoid_focal_loss(x, y, {.alpha = 0.3, .gamma = 1.5}),
+           {0.0329925418, 0.0109853651, 0.000150545442, 1.2307353, 0.0500549078, 0.0906090587}));
+  CHECK(is(grad([&](Array v) { return sum(optim::sigmoid_focal_loss(v, y)); })(x),
+           {-0.137936994, 0.0170311071, -0.000314871897, 1.07671368, -0.20805639, 0.0632928684}));
+  const auto certain = [](Array v) { return sum(optim::sigmoid_focal_loss(v, array({1.f, 0.f}))); };
+  CHECK(is(grad(certain)(array({1000.f, -1000.f})), {0, 0}));
+  CHECK(is(optim::generalized_kl_divergence(x, p), {18.7777348, 7.39536572}));
+  CHECK(is(optim::poly_loss_cross_entropy(x, p), {2.98822117, 3.37394571}));
+  CHECK(is(optim::poly_loss_cross_entropy(x, p, 0.5), {2.20138311, 2.18467855}));
+  CHECK(is(optim::triplet_margin_loss(x, p, y), {1.54564762, 0.785099745}));
+  CHECK(is(optim::triplet_margin_loss(x, y, p, {.margin = 0.5, .eps = 1e-3}), {0, 0.714878798}));
+  using namespace optim::projections;
+  CHECK(is(projection_simplex(x), {0, 0, 1, 0, 0, 0}));
+  CHECK(is(projection_simplex(x, 4), {0, 0, 2.5, 1.5, 0, 0}));
+  const Array weights = reshape(arange(6.f), {2, 3});
+  CHECK(is(grad([&](Array v) { return sum(projection_simplex(v, 4) * weights); })(x), {0, 0, -0.5, 0.5, 0, 0}));
+  CHECK(is(projection_l2_ball(x, 2), {0.24902913, -0.747087359, 1.49417472, 0.996116519, 0.124514565, -0.37354368}));
+  CHECK(is(projection_l2_ball(x, 20), {0.5, -1.5, 3, 2, 0.25, -0.75}));
+  CHECK(is(projection_box(x, -1, 1), {0.5, -1, 1, 1, 0.25, -0.75}));
+  CHECK(is(projection_non_negative(x), {0.5, 0, 3, 2, 0.25, 0}));
+}
