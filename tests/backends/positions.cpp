@@ -27,6 +27,26 @@ TEST_CASE("positions: indices that are known to lie inside are positions") {
   }
 }
 
+TEST_CASE("positions: indices of distances, from the end, halved and joined bits lie inside") {
+  const Array x = values({300}, 1);
+  const Array rows = values({300, 300}, 2);
+  const auto lies_inside = [&](const auto& index, bool inside = true) {
+    const std::string kernels = same([&](Xs v) { return v[0](index()) * v[1]; }, {x, rows});
+    INFO(kernels);
+    CHECK((kernels.find(" min ") == std::string::npos && kernels.find(" max ") == std::string::npos) == inside);
+  };
+  const auto difference = [] { return expand_dims(arange(300), 1) - arange(300); };
+  lies_inside([&] { return abs(difference()); });
+  lies_inside([&] { return floor_divide(abs(difference()), 2); });
+  lies_inside([&] { return abs(difference()) >> 1; });
+  lies_inside([&] { return difference(); });
+  lies_inside([&] { return (abs(difference()) & 255) ^ 3; });
+  lies_inside([&] { return -abs(difference()) + 299; });
+  lies_inside([&] { return abs(difference()) + 1; }, false);
+  lies_inside([&] { return -abs(difference()) - 2; }, false);
+  lies_inside([&] { return floor_divide(abs(difference() * 2), 3) * 2; }, false);
+}
+
 TEST_CASE("positions: borders along a dimension are borders along it and short ones inside of it") {
   const auto padded = [](Array x) { return pad(x, {{1, 2}, {3, 1}, {0, 0}}, 7); };
   const auto windows = [&](Xs v) {

@@ -1,6 +1,7 @@
 // Range analysis of integers in expressions: the least and the greatest number that a value can be. Indices made by iota, clip, remainders
 // or masks need neither be wrapped nor moved inside an array.
 #include <algorithm>
+#include <bit>
 
 #include "weft/backends/codegen/planner/dag.h"
 
@@ -14,6 +15,21 @@ bool fits(std::int64_t low, std::int64_t high, DType t) {
   if (low < -kMost || high > kMost) return false;
   if (t.is_unsigned()) return low >= 0 && (bits == 64 || high < std::int64_t{1} << bits);
   return bits == 64 || (low >= -(std::int64_t{1} << (bits - 1)) && high < std::int64_t{1} << (bits - 1));
+}
+
+/// The constant n of select(x < 0, x + n, x).
+std::optional<std::int64_t> added_if_negative(const Dag& dag, const Node& select) {
+  const Node &condition = dag[select.operands[0]], &sum = dag[select.operands[1]];
+  const NodeId x = select.operands[2];
+  if (condition.kind != NodeKind::op || condition.op != ScalarOp::lt || condition.operands[0] != x) return {};
+  if (const Node& zero = dag[condition.operands[1]]; zero.kind != NodeKind::constant || zero.integer != 0) return {};
+  if (sum.kind == NodeKind::index_value && dag[x].kind == NodeKind::index_value) {
+    const Affine &from = dag.affine(dag[x].operands[0]), &to = dag.affine(sum.operands[0]);
+    return from.terms == to.terms ? std::optional(to.constant - from.constant) : std::nullopt;
+  }
+  if (sum.kind != NodeKind::op || sum.op != ScalarOp::add || sum.operands[0] != x) return {};
+  const Node& n = dag[sum.operands[1]];
+  return n.kind == NodeKind::constant ? std::optional(n.integer) : std::nullopt;
 }
 
 }  // namespace
@@ -51,6 +67,9 @@ std::optional<Dag::Range> Dag::find_range(NodeId id) {
       return a;
     case ScalarOp::select:
       if (!both) return {};
+      // An index of which negative ones count from the end: select(x < 0, x + n, x).
+      if (const std::optional<std::int64_t> added = added_if_negative(*this, n); added && b.low < 0 && b.high >= 0)
+        return Range{std::min<std::int64_t>(0, b.low + *added), std::max(b.high, *added - 1)};
       return Range{std::min(a.low, b.low), std::max(a.high, b.high)};
     case ScalarOp::min:
       if (!both) return {};
@@ -79,6 +98,26 @@ std::optional<Dag::Range> Dag::find_range(NodeId id) {
       if (by_constant && b.low >= 0) return Range{0, b.low};
       if (known[0] && a.low == a.high && a.low >= 0) return Range{0, a.low};
       return {};
+    case ScalarOp::neg:
+      if (!known[0]) return {};
+      return Range{-a.high, -a.low};
+    case ScalarOp::abs:
+      if (!known[0]) return {};
+      return Range{std::max<std::int64_t>({a.low, -a.high, 0}), std::max(-a.low, a.high)};
+    case ScalarOp::div:
+      if (!known[0] || !by_constant || b.low <= 0) return {};
+      return Range{a.low / b.low, a.high / b.low};
+    case ScalarOp::shr_logical:
+    case ScalarOp::shr_arithmetic:
+      if (!known[0] || !by_constant || b.low < 0 || b.low >= 8 * n.dtype.itemsize() || (a.low < 0 && n.op == ScalarOp::shr_logical))
+        return {};
+      return Range{a.low >> b.low, a.high >> b.low};
+    case ScalarOp::bit_or:
+    case ScalarOp::bit_xor: {
+      if (!both || a.low < 0 || b.low < 0) return {};
+      const auto bits = std::bit_width(static_cast<std::uint64_t>(a.high | b.high));
+      return Range{n.op == ScalarOp::bit_or ? std::max(a.low, b.low) : 0, (std::int64_t{1} << bits) - 1};
+    }
     default: return {};
   }
 }
