@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <unordered_map>
 
 #include "weft/backends/codegen/emit/emit.h"
@@ -150,6 +151,8 @@ class KernelEmitter {
   /// The first so many elements of each lane's record, the first of which begins here; element by element.
   Values load_columns(DType t, std::int64_t stride, Value* first, int kept);
   int existing_lanes() const;
+  /// Stores the elements of each lane's record that these stores begin with; how many stores that were, or 0: they are single ones.
+  std::size_t store_record(std::span<const Store* const> stores, const Copy& copy, std::span<Value* const> values);
   // emit_flat.cpp
   /// Whether the lanes of the open loops are neighbouring elements of records.
   bool flat() const { return s_.flat_records && lanes_ > 1 && vector_dim_ == s_.vector_dim && !mask_; }

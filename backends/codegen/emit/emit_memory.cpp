@@ -388,6 +388,8 @@ void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
         store(*stores[i], copy, all[copy][i]);
       } else if (i + 1 < stores.size() && store_pair(*stores[i], *stores[i + 1], copy, values[i], values[i + 1])) {
         ++i;
+      } else if (const std::size_t n = store_record(std::span(stores).subspan(i), copy, std::span(values).subspan(i)); n > 0) {
+        i += n - 1;
       } else {
         store(*stores[i], copy, values[i]);
       }

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
-#include "weft/backends/codegen/schedule/kernel_accesses.h"
+#include "weft/backends/codegen/schedule/memory_steps.h"
 
 namespace weft::detail {
 
@@ -142,6 +142,38 @@ KernelEmitter::Values KernelEmitter::load_columns(DType t, std::int64_t stride, 
   }
   turn(columns);
   return columns;
+}
+
+std::size_t KernelEmitter::store_record(std::span<const Store* const> stores, const Copy& copy, std::span<Value* const> values) {
+  const Store& s = *stores[0];
+  if (lanes_ < 4 || !contains(s_.records, s.arg) || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return 0;
+  const auto n = static_cast<int>(written_record(k_, stores, vector_dim_));
+  const Address a = address(s.arg, s.position, copy);
+  if (n == 0 || !a.pointer) return 0;
+  if (n == a.stride && n <= s_.shuffled_record && existing_lanes() * n >= lanes_) {
+    store_joined(s, copy, Values(values.begin(), values.begin() + n));
+    return static_cast<std::size_t>(n);
+  }
+  // As many at a time as there are lanes.
+  const int most = std::min(n, lanes_);
+  const DType t = k_.args[static_cast<std::size_t>(s.arg)].dtype;
+  llvm::Type* element = builder_.memory_type(t);
+  llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  Values rows(static_cast<std::size_t>(lanes_), llvm::PoisonValue::get(type));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i) rows[i] = builder_.to_memory(full(values[i]), t);
+  turn(rows);
+  std::vector<llvm::Constant*> inside;
+  for (int l = 0; l < lanes_; ++l) inside.push_back(ir_.getInt1(l < most));
+  for (int l = 0; l < existing_lanes(); ++l) {
+    Value *row = rows[static_cast<std::size_t>(l)], *to = ir_.CreateGEP(element, a.pointer, i64(l * a.stride));
+    if (most == lanes_)
+      ir_.CreateAlignedStore(row, to, element_align(t));
+    else if (in_parts(most))
+      store_parts(row, to, most, element_align(t));
+    else
+      ir_.CreateMaskedStore(row, to, element_align(t), llvm::ConstantVector::get(inside));
+  }
+  return static_cast<std::size_t>(most);
 }
 
 }  // namespace weft::detail

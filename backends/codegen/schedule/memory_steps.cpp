@@ -7,6 +7,9 @@
 namespace weft::detail {
 namespace {
 
+constexpr double kManyElements = 4;       // of records, which are then worth code that transposes them at fewer points
+constexpr std::int64_t kFewElements = 3;  // of records that are written
+
 void add(std::vector<int>& list, int number) {
   const auto at = std::lower_bound(list.begin(), list.end(), number);
   if (at == list.end() || *at != number) list.insert(at, number);
@@ -40,6 +43,17 @@ void prefetch_gathered(const Kernel& k, const Target& target, const Access& a, c
   s.gathered_ahead = std::max(s.gathered_ahead, static_cast<int>(std::clamp<std::int64_t>(target.gathered_ahead / bytes, 1, 64)));
 }
 
+/// Whether records are read often enough for the code that transposes them: at many points, or many elements at each.
+bool is_worth_transposing(const Kernel& k, const Target& target, const std::vector<NodeId>& loads, const Access& a) {
+  const double points = points_along(k, k.dag[a.load].dims);
+  if (points >= target.transposed_points) return true;
+  const Affine& at = k.dag.affine(a.position);
+  const auto elements = std::count_if(loads.begin(), loads.end(), [&](NodeId other) {
+    return k.dag[other].integer == a.arg && k.dag.affine(k.dag[other].operands[0]).terms == at.terms;
+  });
+  return points * static_cast<double>(elements) >= kManyElements * target.transposed_points;
+}
+
 void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
   const std::vector<NodeId> loads = plain_loads(k);
   const std::vector<NestLoops> loops = nest_loops(s);
@@ -56,10 +70,13 @@ void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
       });
       if (square) add(s.transposed, a.arg);
       if (a.load >= 0 && loops[i].loops.size() > 1 && loops[i].loops.back().vector) prefetch_gathered(k, target, a, loops[i], s);
-      if (reads_records(k, loads, a, vector, s.lanes) && points_along(k, k.dag[a.load].dims) >= target.transposed_points)
+      if (reads_records(k, loads, a, vector, s.lanes) && is_worth_transposing(k, target, loads, a))
         add(s.records, a.arg), s.shuffled_record = target.shuffled_record;
     }
     for (const Store& store : k.nests[i].stores) {
+      if (points_along(k, k.dag[store.position].dims) * kManyElements >= target.transposed_points &&
+          writes_records(k, k.nests[i], store.arg, vector))
+        add(s.records, store.arg), s.shuffled_record = target.shuffled_record;
       const KernelArg& arg = k.args[static_cast<std::size_t>(store.arg)];
       if (!arg.scratch && arg.elements * arg.dtype.itemsize() >= target.streamed_result && k.cost.bytes >= target.streaming_total &&
           (is_aligned(k, store, vector, s.lanes, target.vector_bytes) ||
@@ -98,6 +115,34 @@ bool reads_records(const Kernel& k, const std::vector<NodeId>& loads, const Acce
     const Affine& beside = k.dag.affine(k.dag[other].operands[0]);
     return beside.terms == at.terms && std::abs(beside.constant - at.constant) < lanes;
   });
+}
+
+std::size_t written_record(const Kernel& k, std::span<const Store* const> stores, int vector) {
+  const Store& first = *stores[0];
+  std::int64_t along = 0;
+  if (vector < 0 || k.args[static_cast<std::size_t>(first.arg)].scratch || !k.dag.stride(first.position, vector, along) ||
+      along < kFewElements)
+    return 0;
+  const Affine& at = k.dag.affine(first.position);
+  std::size_t n = 0;
+  for (; n < stores.size() && static_cast<std::int64_t>(n) < along; ++n) {
+    const Store& s = *stores[n];
+    const Affine& here = k.dag.affine(s.position);
+    if (s.arg != first.arg || s.guard >= 0 || here.terms != at.terms || here.constant != at.constant + static_cast<std::int64_t>(n)) break;
+  }
+  return static_cast<std::int64_t>(n) >= kFewElements ? n : 0;
+}
+
+bool writes_records(const Kernel& k, const Nest& t, int arg, int vector) {
+  std::vector<const Store*> stores;
+  for (const bool in_reduction : {false, true}) {
+    stores.clear();
+    for (const Store& s : t.stores)
+      if (s.in_reduction == in_reduction) stores.push_back(&s);
+    for (std::span<const Store* const> rest = stores; !rest.empty(); rest = rest.subspan(1))
+      if (rest[0]->arg == arg && written_record(k, rest, vector) > 0) return true;
+  }
+  return false;
 }
 
 bool is_worth_peeling(const Kernel& k, const Target& target, int dim, std::int64_t lanes) {

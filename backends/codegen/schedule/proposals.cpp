@@ -119,7 +119,7 @@ std::vector<Schedule> proposed_schedules(const Kernel& k, const Schedule& usual,
   // Rows side by side hide the latency of each step; the innermost loop that is not vectorised is tried first.
   std::vector<Schedule> rows;
   for (std::size_t i = usual.outer.size(); i-- > 0;)
-    if (!usual.outer[i].vector)
+    if (!usual.outer[i].vector && !contains(usual.record_dims, usual.outer[i].dim))
       for (const int by : {4, 2}) rows.push_back(unrolled(k, usual, i, by));
   all.insert(all.begin() + std::min<std::ptrdiff_t>(1, std::ssize(all)), rows.begin(), rows.end());
   for (Schedule& s : all) {

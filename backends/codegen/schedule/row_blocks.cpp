@@ -64,4 +64,15 @@ void Scheduler::take_rows_together() {
     rows.unroll = together;
 }
 
+void Scheduler::take_points_together() {
+  if (schedule_.vector_dim < 0 || !schedule_.record_dims.empty() || k_.nests.size() != 1 || size(schedule_.vector_dim) > schedule_.lanes)
+    return;
+  const Nest& t = k_.nests[0];
+  if (!t.parallel.empty() || !t.reduce.empty() || !t.repeats.empty() || schedule_.outer.size() < 2) return;
+  LoopPlan& points = schedule_.outer[schedule_.outer.size() - 2];
+  if (points.unroll > 1 || runs_singly(points.dim) || size(points.dim) < 8) return;
+  const double w = work(0);
+  points.unroll = static_cast<int>(evenly(size(points.dim), w < target_.light_work ? 4 : w < target_.some_work ? 2 : 1));
+}
+
 }  // namespace weft::detail

@@ -40,6 +40,7 @@ Schedule Scheduler::run() {
   std::int64_t longest = 1;
   for (std::int64_t d : k_.dag.dims) longest = std::max(longest, d);
   schedule_.lanes = choose_lanes(longest);
+  lane_bytes_ = vector_bytes_ / schedule_.lanes;
   // No wider than the longest loop.
   while (schedule_.lanes > 4 && schedule_.lanes / 2 >= longest) schedule_.lanes /= 2;
   if (vector_bytes_ >= 16 && plan_pairs(k_, nodes_[0], target_, schedule_)) {
@@ -50,7 +51,7 @@ Schedule Scheduler::run() {
     plan_outer();
     unroll();
     take_rows_together();
-    if (!transpose_squares()) join_records(k_, nodes_, target_.square_nodes, schedule_);
+    if (!transpose_squares()) join_records(k_, nodes_, target_.square_nodes, schedule_), take_points_together();
   }
   plan_tasks();
   if (!has_vectors()) schedule_.lanes = 1;
@@ -65,11 +66,16 @@ bool Scheduler::has_vectors() const {
 
 int Scheduler::choose_lanes(std::int64_t longest) const {
   double narrow = 0, wide = 0, pairs = 0, bytes_alone = 0, bools = 0;
+  // Positions have as many bits as they need, whatever dtype indices are converted to.
+  std::vector<char> is_position(k_.dag.nodes.size());
+  for (const Affine& a : k_.dag.affines)
+    for (const AffineTerm& t : a.terms)
+      if (t.atom < 0) is_position[static_cast<std::size_t>(~t.atom)] = k_.dag[~t.atom].op == ScalarOp::convert;
   for (const std::vector<NodeId>& nodes : nodes_)
     for (NodeId id : nodes) {
       const Node& n = k_.dag[id];
       if (n.kind != NodeKind::op && n.kind != NodeKind::math && n.kind != NodeKind::load) continue;
-      if (n.dims == 0) continue;
+      if (n.dims == 0 || is_position[static_cast<std::size_t>(id)]) continue;
       if (n.dtype.is_bool()) {
         bools += n.kind == NodeKind::load;
         continue;

@@ -191,10 +191,13 @@ class Checker {
     if (s_.flat_records && !can_flatten_records(k_, s_))
       wrong("flatten_records",
             "it needs join_records, and a kernel that does the same with each element of whole records, in memory's order");
-    for (int arg : s_.records)
-      if (!any_access(arg, [&](const Access& a, const NestLoops& n) { return reads_records(k_, loads, a, n.vector, s_.lanes); }))
+    for (int arg : s_.records) {
+      bool writes = false;
+      for (std::size_t i = 0; i < loops.size(); ++i) writes |= writes_records(k_, k_.nests[i], arg, loops[i].vector);
+      if (!writes && !any_access(arg, [&](const Access& a, const NestLoops& n) { return reads_records(k_, loads, a, n.vector, s_.lanes); }))
         wrong(fmt::format("transpose_records a{} by {}", arg, s_.shuffled_record),
-              fmt::format("lanes read no records of several elements in a{}", arg));
+              fmt::format("lanes read and write no records of several elements in a{}", arg));
+    }
     for (int arg : s_.streamed) {
       const std::string step = fmt::format("stream a{}", arg);
       if (k_.args[static_cast<std::size_t>(arg)].scratch || !k_.args[static_cast<std::size_t>(arg)].written)

@@ -38,6 +38,10 @@ class Scheduler {
 
   // vector_loops.cpp
   void choose_vector_loops();
+  /// The cheapest loops for the schedule's lanes, and the cost of all nests by them.
+  double find_vector_loops();
+  /// Whether vectors may be narrower than registers: the kernel does the same by each length.
+  bool may_narrow() const;
   /// The cost of a nest if the given loop (its own or an outer one) is vectorised; -1: none.
   double cost(std::size_t nest, int vector) const;
   /// Whether strided lanes along the given outer loop reduce contiguous elements: a square of as many steps as lanes is then loaded and
@@ -46,6 +50,10 @@ class Scheduler {
   bool maps_squares(std::size_t nest, NodeId position, int vector) const;
   /// Whether a nest accesses such squares of memory in any way.
   bool maps_squares(std::size_t nest) const;
+  /// Whether lanes along the outer loop may be neighbouring elements of records instead.
+  bool flattens_records(const Nest& t, int vector) const;
+  /// Whether a condition depends on short outer loops only, the copies of which each have one outcome where records are joined.
+  bool is_decided_in_records(NodeId guard) const;
   /// Whether registers hold the row whose elements the lanes read by computed indices.
   bool is_looked_up(NodeId load, int vector) const;
 
@@ -58,6 +66,8 @@ class Scheduler {
   /// Column reductions of a matrix that is not cached: a few rows at a time, if the accumulators of all columns are cached. Otherwise each
   /// row is read in short pieces, which the hardware does not prefetch.
   bool go_by_rows(std::size_t i);
+  /// How many vectors of outer points may run side by side, as each has sums of all points of a tile in registers.
+  int vectors_beside_tiles() const;
   /// Vectors that go through counted loops side by side, as an iteration of one waits for its last, and the others need not: as many as
   /// hold their carried values in half of the registers.
   int side_by_side(const LoopPlan& lanes) const;
@@ -83,9 +93,14 @@ class Scheduler {
   /// written a cache line here and there need not be awaited.
   bool transpose_squares();
 
+  // row_blocks.cpp
+  /// Points side by side where the vector loop has one vector only.
+  void take_points_together();
+
   const Kernel& k_;
   const Target target_;
   const int vector_bytes_;
+  int lane_bytes_ = 4;                      ///< of a lane in a vector that fills a register
   const int vector_loop_;                   ///< the outer loop that is run by vectors; -1: whichever costs least, or none
   std::vector<std::vector<NodeId>> nodes_;  // of each nest
   Schedule schedule_;

@@ -40,6 +40,11 @@ struct Target {
   // Registers and instructions.
   /// Bytes of a row that is kept in registers for lanes to pick elements from; 0: there is no instruction that does.
   std::int64_t looked_up_bytes() const { return vector_bytes >= 64 ? 4 * vector_bytes : 0; }
+  /// The cost of an instruction on vectors of so many bytes: processors may run the longest ones in two halves.
+  double instruction(int bytes) const { return bytes < 64 && bytes < vector_bytes ? narrow_vector : 1; }
+  double narrow_vector = 0.6;
+  int narrowest_vector = 16;   ///< bytes
+  double gathered_lane = 1.4;  ///< the cost of a lane that is loaded from a place of its own
   std::int64_t vector_registers() const { return vector_bytes >= 64 ? 32 : 16; }
   int rows_reduced = 8;                    ///< rows that a reduction by rows takes at a time
   int column_vectors = 8;                  ///< vectors of sums that registers hold

@@ -58,7 +58,9 @@ bool Scheduler::tile(std::size_t i, bool with_outer) {
                                                     : 8),
           by_points = true;
   bool shares = false;
-  for (int round = 0; round < (by_points ? 1 : 2); ++round) {
+  // Where lanes are points of a loop that is not in the tile, two others share what is loaded.
+  const bool has_lanes = std::any_of(loops.begin(), loops.end(), [](const LoopPlan* l) { return l->vector; });
+  for (int round = 0; round < (has_lanes ? 1 : 2); ++round) {
     LoopPlan* shared = nullptr;
     int most = 0;
     for (LoopPlan* l : loops)
@@ -137,11 +139,22 @@ void Scheduler::unroll() {
   LoopPlan& lanes = schedule_.outer.back();
   const int columns = repeats ? 1 : columns_together();
   if (columns > 1) schedule_.rows_ahead = target_.rows_ahead, schedule_.row_bytes = target_.far_row;
-  if (!repeats) lanes.unroll = std::max(by_work(all, lanes), columns);
+  if (!repeats) lanes.unroll = std::max(std::min(by_work(all, lanes), vectors_beside_tiles()), columns);
   if (repeats) {
     lanes.unroll = all < target_.some_work && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1;
     if (counts_loops(k_)) lanes.unroll = std::max(lanes.unroll, side_by_side(lanes));
   }
+}
+
+int Scheduler::vectors_beside_tiles() const {
+  constexpr std::int64_t kShared = 6;  // points of one loop that share loads
+  std::int64_t most = 1;
+  for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+    std::int64_t points = static_cast<std::int64_t>(k_.nests[i].reductions.size());
+    for (const LoopPlan& l : schedule_.nests[i].parallel) points *= l.unroll;
+    most = std::max(most, points);
+  }
+  return most <= kShared ? 4 : static_cast<int>(std::max<std::int64_t>(1, target_.vector_registers() / 2 / most));
 }
 
 int Scheduler::side_by_side(const LoopPlan& lanes) const {
