@@ -142,15 +142,19 @@ Array cross(Arg a, Arg b, AxisNumber axis) {
   LocScope scope(a.where());
   Array parts[2][3];
   int side = 0;
+  bool plane = true;
   for (const Arg* v : {&a, &b}) {
     const int dim = axis_of(*v, axis, "cross");
-    if (v->array().shape()[dim] != 3)
-      refuse(*v, "cross", fmt::format("has size {} along axis {}; vectors have 3 components", v->array().shape()[dim], dim));
+    const std::int64_t n = v->array().shape()[dim];
+    if (n != 2 && n != 3) refuse(*v, "cross", fmt::format("has size {} along axis {}; vectors have 2 or 3 components", n, dim));
     const Array last = moveaxis(v->array(), dim, -1);
-    for (int i = 0; i < 3; ++i) parts[side][i] = last(ellipsis, i);
+    for (int i = 0; i < n; ++i) parts[side][i] = last(ellipsis, i);
+    if (n == 2) parts[side][2] = zeros_like(parts[side][0]);
+    plane = plane && n == 2;
     ++side;
   }
   const auto& [x, y] = parts;
+  if (plane) return x[0] * y[1] - x[1] * y[0];
   return stack({x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]}, axis);
 }
 

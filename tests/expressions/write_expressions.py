@@ -693,6 +693,12 @@ for f in "real imag".split():
 add("owens_t(x, y)", "jax.scipy.special.owens_t(x, y)", "f32v")
 add("owens_t(y, -z)", "jax.scipy.special.owens_t(y, -z)", "f32v")
 
+section("cross products of vectors of two elements")
+add("cross(x(slice(none, 2)), y(slice(none, 2)))", "jnp.cross(x[:2], y[:2])", "V I")
+add("cross(x(slice(none, 2)), y(slice(none, 3)))", "jnp.cross(x[:2], y[:3])", "V")
+add("cross(x(slice(none, 3)), y(slice(none, 2)))", "jnp.cross(x[:3], y[:2])", "V")
+add("cross(x(slice(), slice(none, 2)), y(0, slice(none, 2)))", "jnp.cross(x[:, :2], y[0, :2])", "M")
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")
