@@ -1,5 +1,7 @@
 #include "weft/core/ir/jaxpr.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "weft/core/base/process_wide.h"
@@ -37,6 +39,13 @@ std::vector<Array> Jaxpr::run(std::vector<Arg> args, SourceLoc loc) const {
   if (args.size() != inputs.size())
     throw ShapeError(
         "jaxpr: called with " + std::to_string(args.size()) + " arguments, it has " + std::to_string(inputs.size()) + " inputs", loc);
+  for (std::size_t i = 0; i < data_->consts.size(); ++i)
+    if (data_->consts[i].impl()->kind == ArrayImpl::Kind::abstract)
+      throw Error(
+          fmt::format("jaxpr: the program's constant {}, {}, has no value, as a text gives none; load_jaxpr(path, constants) reads a "
+                      "program with the values of its constants",
+                      i, detail::to_string(data_->consts[i].aval())),
+          loc);
   std::vector<Array> arrays;
   for (std::size_t i = 0; i < args.size(); ++i) {
     Array x = args[i].array();

@@ -247,6 +247,14 @@ TEST_CASE("of a literal made of bytes, those behind its element don't count") {
   CHECK(structural_hash(a) == structural_hash(b));
 }
 
+TEST_CASE("a program from a text that has constants says that they have no values") {
+  const Jaxpr program = parse("{ lambda a:f32[2]; b:f32[2]. let c:f32[2] = mul a b in (c,) }");
+  for (const std::string& message :
+       {test::message_of<Error>([&] { program(ones(2)); }), test::message_of<Error>([&] { jit(program)(ones(2)); }),
+        test::message_of<Error>([&] { grad([&](Array x) { return sum(program(x)[0]); })(ones(2)); })})
+    CHECK(has(message, "jaxpr: the program's constant 0, f32[2], has no value, as a text gives none; load_jaxpr(path, constants)"));
+}
+
 TEST_CASE("the checker refuses sub-programs with constants, and what is wrong in them") {
   const Aval three{Shape{3}, float32};
   JaxprBuilder inner;
