@@ -16,7 +16,11 @@ namespace weft::detail {
 namespace {
 
 constexpr std::int64_t kFewElements = 8;
-constexpr std::int64_t kShortSum = 256;        // bytes; longer sums are as fast along vectors, which are added up at their end
+constexpr std::int64_t kShortSum = 256;  // bytes: along vectors that are added up at their end such sums take longer
+// Up to so many bytes of accumulators the additions at the end take longer than a transpose that many sums share.
+constexpr std::int64_t kSharedSum = 896;
+constexpr std::int64_t kSumsEach = 4;          // a transposed element must be in at least a fourth as many sums as there are in a sum
+constexpr std::int64_t kVectorBytes = 64;      // of accumulators side by side
 constexpr std::int64_t kLargeBytes = 2 << 20;  // of operands: more than caches keep
 constexpr std::int64_t kFewResults = 512;
 constexpr double kLargeProduct = 4 << 20;  // multiplications
@@ -114,9 +118,15 @@ ParamsRef dot_before_transpose(const Eqn& dot, int operand, const std::vector<in
 bool worth_transposing(const Eqn& dot, std::span<const Aval> in) {
   const DotDimensions& dims = params_as<DotParams>(*dot.params).dimension_numbers;
   if (in[1].dtype.is_complex() || in[1].dtype.is_bool()) return false;
-  for (std::size_t k = 0; k < 2; ++k)
-    if (elements(in[k], dot_free_dims(dims, static_cast<int>(k), in[k].ndim())) < kFewElements) return false;
-  return elements(in[1], dims.contracting[1]) * in[1].dtype.itemsize() <= kShortSum;
+  std::int64_t free[2];
+  for (std::size_t k = 0; k < 2; ++k) free[k] = elements(in[k], dot_free_dims(dims, static_cast<int>(k), in[k].ndim()));
+  if (std::min(free[0], free[1]) < kFewElements) return false;
+  const std::int64_t summed = elements(in[1], dims.contracting[1]), bytes = in[1].dtype.itemsize();
+  if (summed * bytes <= kShortSum) return true;
+  const std::int64_t accumulator = std::max<std::int64_t>(bytes, float32.itemsize()), row = free[1] * accumulator;
+  const std::int64_t in_vectors = (row + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
+  // Of the last vector of a row, lanes without a result are computed, too.
+  return summed * accumulator <= kSharedSum && free[0] * kSumsEach >= summed && 3 * in_vectors <= 4 * row;
 }
 
 std::optional<Jaxpr> transpose_dot(const Eqn& eqn, std::span<const Aval> in) {

@@ -13,6 +13,10 @@ TEST_CASE("matmuls of transposed operands: the second operand of short sums is r
     // Its rows are laid across lanes once, before all rows of the first operand are multiplied with them.
     CHECK(has(same(f, rows), " scratch, 32 read, 32 written"));
     CHECK_FALSE(has(same(f, long_rows), " scratch"));
+    // Sums of middle length, if many share what is transposed and rows of results fill vectors.
+    CHECK(has(same(f, {values({4, 40, 105}, 1), values({4, 48, 105}, 2)}), "kernel1"));
+    CHECK_FALSE(has(same(f, {values({4, 20, 105}, 1), values({4, 48, 105}, 2)}), "kernel1"));
+    CHECK_FALSE(has(same(f, {values({4, 40, 105}, 1), values({4, 17, 105}, 2)}), "kernel1"));
   }
   same([](Xs x) { return Arrays{nn::softmax(matmul(x[0], transpose(x[1], {0, 2, 1})) / 4.f, -1)}; }, rows);
   const Array heads = values({2, 40, 3 * 64}, 3);
