@@ -181,6 +181,25 @@ TEST_CASE("the sum of one negative zero is that, and of more is zero, in every m
 }
 
 // As IEEE 754's maximum and minimum, and as in JAX.
+TEST_CASE("reductions: what is cumulated along rows and then reduced takes rows side by side") {
+  const auto drawdown = [](Xs x) {
+    const Array path = cumsum(x[0], 1);
+    return max(cummax(path, 1) - path, 1);
+  };
+  const auto largest = [](Xs x) { return max(cumprod(x[0] + 1.f, 1) * x[1], 1); };
+  for (const DType t : {float32, float64, int32})
+    for (const std::int64_t rows : {1, 7, 16, 37, 300})
+      for (const std::int64_t columns : {3, 16, 17, 64, 101}) {
+        CAPTURE(t.name());
+        CAPTURE(rows);
+        CAPTURE(columns);
+        same(drawdown, {samples({rows, columns}, 1, t)}, 1e-4);
+        same(largest, {samples({rows, columns}, 1, t) / 50, samples({columns}, 2, float32)}, 1e-4);
+        same([](Xs x) { return mean(square(cumsum(transpose(x[0]), 1)), 1); }, {samples({columns, rows}, 1, t)}, 1e-4);
+      }
+  CHECK(same(drawdown, {values({300, 100}, 1)}, 1e-4, "schedule").find("transpose a0") != std::string::npos);
+}
+
 TEST_CASE("of zeros of both signs the maximum is +0 and the minimum -0, in every mode and kind of code") {
   const tools::Function maxima = [](std::span<const Array> xs) {
     const Array &x = xs[0], &y = xs[1];

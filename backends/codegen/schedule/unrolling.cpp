@@ -23,7 +23,7 @@ bool Scheduler::tile(std::size_t i, bool with_outer) {
   const auto reductions = static_cast<std::int64_t>(t.reductions.size());
   std::int64_t steps = 1;
   for (int d : t.reduce) steps *= size(d);
-  if (reductions == 0 || steps < 4 || nodes_[i].size() >= target_.few_nodes || is_running(t)) return false;
+  if (reductions == 0 || steps < 4 || nodes_[i].size() >= target_.few_nodes) return false;
   std::int64_t room = target_.vector_registers() / 2 / reductions;
   for (const LoopPlan& l : schedule_.outer) room /= l.unroll;
   room = std::max<std::int64_t>(1, room);
@@ -42,6 +42,7 @@ bool Scheduler::tile(std::size_t i, bool with_outer) {
                reads_squares(t, n.operands[0], schedule_.vector_dim);
       })) {
     s.reduce.back().unroll = schedule_.lanes;
+    if (is_running(t)) return true;
     // What was transposed serves several points of a loop on which it doesn't depend.
     for (LoopPlan* l : loops)
       if (!l->vector && !runs_singly(l->dim) && shared_loads(i, l->dim) > 0) {
@@ -50,6 +51,7 @@ bool Scheduler::tile(std::size_t i, bool with_outer) {
       }
     return true;
   }
+  if (is_running(t)) return false;
   for (LoopPlan* l : loops)
     if (l->vector)  // far memory is read in longer pieces of rows
       take(*l, size(l->dim) / schedule_.lanes,

@@ -20,7 +20,7 @@ bool Scheduler::reads_squares(const Nest& t, NodeId position, int vector) const 
   if (std::find(k_.outer.begin(), k_.outer.end(), vector) == k_.outer.end() ||
       points_along(k_, k_.dag[position].dims) < target_.transposed_points)
     return false;
-  if (t.reduce.empty() || is_running(t) || runs_singly(t.reduce.back()) || size(t.reduce.back()) < schedule_.lanes) return false;
+  if (t.reduce.empty() || runs_singly(t.reduce.back()) || size(t.reduce.back()) < schedule_.lanes) return false;
   if (!k_.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
   return k_.dag.stride(position, t.reduce.back(), s) && s == 1;
 }
