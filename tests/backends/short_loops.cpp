@@ -42,6 +42,10 @@ TEST_CASE("short loops: a vector has as many lanes as the loop has iterations") 
   // Long loops fill vectors, and functions have formulas for whole ones.
   CHECK(has(schedules(gathered, {values({3000, 200}, 1), counted(3000, 2000)}), "vectorize i1 by 16"));
   CHECK(has(schedules([](Xs x) { return exp(swapaxes(x[0], 0, 1)); }, {values({200, 300, 3}, 1)}), " by 16"));
+  // What is gathered decides the lanes, not how wide its indices are.
+  const auto columns = [](Xs x) { return x[0](slice(), x[1]) * 2; };
+  CHECK(has(schedules(columns, {samples({200, 300}, 1, float64), counted(300, 200)}), "vectorize i1 by 8"));
+  CHECK(has(schedules(columns, {values({200, 300}, 1), counted(300, 200)}), "vectorize i1 by 16"));
   // Channels that lie side by side are shuffled from whole vectors.
   const std::string masked = schedules([](Xs x) { return where(x[0](ellipsis, slice(1, 2)) > 100, x[0], x[0] * 0); },
                                        {convert(values({480, 640, 3}, 1) * 50 + 100, uint8)});

@@ -66,7 +66,8 @@ bool Scheduler::has_vectors() const {
 
 int Scheduler::choose_lanes(std::int64_t longest) const {
   double narrow = 0, wide = 0, pairs = 0, bytes_alone = 0, bools = 0;
-  // Positions have as many bits as they need, whatever dtype indices are converted to.
+  // Positions have as many bits as they need, whatever dtype indices are converted to: alone they don't make lanes wide.
+  double positions = 0;
   std::vector<char> is_position(k_.dag.nodes.size());
   for (const Affine& a : k_.dag.affines)
     for (const AffineTerm& t : a.terms)
@@ -75,7 +76,11 @@ int Scheduler::choose_lanes(std::int64_t longest) const {
     for (NodeId id : nodes) {
       const Node& n = k_.dag[id];
       if (n.kind != NodeKind::op && n.kind != NodeKind::math && n.kind != NodeKind::load) continue;
-      if (n.dims == 0 || is_position[static_cast<std::size_t>(id)]) continue;
+      if (n.dims == 0) continue;
+      if (is_position[static_cast<std::size_t>(id)]) {
+        positions += node_cost(n);
+        continue;
+      }
       if (n.dtype.is_bool()) {
         bools += n.kind == NodeKind::load;
         continue;
@@ -83,6 +88,7 @@ int Scheduler::choose_lanes(std::int64_t longest) const {
       const int bytes = n.dtype.itemsize();
       (bytes == 8 ? wide : bytes == 4 ? narrow : bytes == 2 ? pairs : bytes_alone) += std::max(0.25, node_cost(n));
     }
+  if (wide > 0) wide += positions;
   if (wide > narrow) return std::max(1, vector_bytes_ / 8);
   if (narrow > 0 || wide > 0) return std::max(1, vector_bytes_ / 4);
   if (pairs == 0) bytes_alone += bools;
