@@ -75,7 +75,7 @@ inline __m512 even_quarters(__m512 x, __m512 y) { return shuffle<16, 0, 1, 2, 3,
 inline __m512 odd_quarters(__m512 x, __m512 y) { return shuffle<16, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31>(x, y); }
 
 /// Transposes a square of 16 x 16 elements: first within its squares of 4 x 4, then these squares. Each step is one instruction.
-inline void turn(__m512 (&r)[kLanes]) {
+inline void transpose_square(__m512 (&r)[kLanes]) {
   __m512 t[kLanes];
 #pragma GCC unroll 8
   for (int i = 0; i < 16; i += 2) t[i] = shuffle<4, 0, 4, 1, 5>(r[i], r[i + 1]), t[i + 1] = shuffle<4, 2, 6, 3, 7>(r[i], r[i + 1]);
@@ -109,7 +109,7 @@ void fill_panel(const float* b, std::int64_t row, std::int64_t column, std::int6
 #pragma GCC unroll 16
       for (int i = 0; i < 16; ++i)
         square[i] = j + i < columns ? _mm512_maskz_loadu_ps(along, b + (j + i) * column + k) : _mm512_setzero_ps();
-      turn(square);
+      transpose_square(square);
       const std::int64_t rows = std::min(kLanes, depth - k);
 #pragma GCC unroll 16
       for (int i = 0; i < 16; ++i)

@@ -145,7 +145,7 @@ class KernelEmitter {
   /// The vectors at the position of the first copy and its successors along the lanes; then element k of each is copy k's.
   Values load_rows(int arg, NodeId position, const Copy& first);
   void store_rows(const Store& s, const Copy& first, const Values& columns);
-  void turn(Values& square);
+  void transpose_square(Values& square);
   /// For lanes that read several elements of strided records: loads each record as a vector. Null for other loads.
   Value* load_record(NodeId id, const Address& a, const Copy& copy);
   /// The first so many elements of each lane's record, the first of which begins here; element by element.

@@ -40,7 +40,7 @@ Value* KernelEmitter::load_square(NodeId id, std::size_t frame, const Copy& copy
   Copy each = copy;
   each[frame] = 0;
   Values square = load_rows(static_cast<int>(n.integer), n.operands[0], each);
-  turn(square);
+  transpose_square(square);
   auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, pinned_[static_cast<std::size_t>(id)]))].memo;
   for (each[frame] = 0; each[frame] < lanes_; ++each[frame]) {
     Value*& v = square[static_cast<std::size_t>(each[frame])];

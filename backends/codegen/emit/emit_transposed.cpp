@@ -41,14 +41,14 @@ void KernelEmitter::store_rows(const Store& s, const Copy& first, const Values& 
   llvm::Type* element = builder_.memory_type(t);
   Values rows;
   for (Value* v : columns) rows.push_back(builder_.to_memory(full(v), t));
-  turn(rows);
+  transpose_square(rows);
   const Address a = address(s.arg, s.position, first);
   for (int l = 0; l < existing_lanes(); ++l)
     ir_.CreateAlignedStore(rows[static_cast<std::size_t>(l)], ir_.CreateGEP(element, a.pointer, i64(l * a.stride)), element_align(t));
 }
 
 /// Transposes a square: off-diagonal blocks of half the size are exchanged, then blocks within them.
-void KernelEmitter::turn(Values& square) {
+void KernelEmitter::transpose_square(Values& square) {
   for (int half = lanes_ / 2; half >= 1; half /= 2) {
     std::vector<int> low, high;
     for (int l = 0; l < lanes_; ++l) {
@@ -140,7 +140,7 @@ KernelEmitter::Values KernelEmitter::load_columns(DType t, std::int64_t stride, 
                                                ? load_parts(type, row, kept, align)
                                                : ir_.CreateMaskedLoad(type, row, align, llvm::ConstantVector::get(inside), zero);
   }
-  turn(columns);
+  transpose_square(columns);
   return columns;
 }
 
@@ -161,7 +161,7 @@ std::size_t KernelEmitter::store_record(std::span<const Store* const> stores, co
   llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
   Values rows(static_cast<std::size_t>(lanes_), llvm::PoisonValue::get(type));
   for (std::size_t i = 0; i < static_cast<std::size_t>(most); ++i) rows[i] = builder_.to_memory(full(values[i]), t);
-  turn(rows);
+  transpose_square(rows);
   std::vector<llvm::Constant*> inside;
   for (int l = 0; l < lanes_; ++l) inside.push_back(ir_.getInt1(l < most));
   for (int l = 0; l < existing_lanes(); ++l) {

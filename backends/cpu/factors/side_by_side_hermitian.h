@@ -27,7 +27,7 @@ void eigh_hermitian(R* a, R* v, R* eigenvalues, int n, const std::uint8_t* round
   const int pairs = n * (n - 1) / 2;
   Mask<R> rotated{};
   // Elements of columns p and q in a row: below the diagonal they are conjugates of what is above.
-  const auto turn = [](R* matrix, int at_x, bool below_x, int at_y, bool below_y, const Rotation<R>& by, E phase) {
+  const auto rotate_elements = [](R* matrix, int at_x, bool below_x, int at_y, bool below_y, const Rotation<R>& by, E phase) {
     E x = E::at(matrix, at_x), y = E::at(matrix, at_y);
     if (below_x) x = x.conjugate();
     if (below_y) y = y.conjugate();
@@ -52,11 +52,11 @@ void eigh_hermitian(R* a, R* v, R* eigenvalues, int n, const std::uint8_t* round
       values[p] -= change;
       values[q] += change;
       E::choose(counts, nothing, pq).put(a, p * n + q);
-      for (int r = 0; r < p; ++r) turn(a, r * n + p, false, r * n + q, false, by, phase);
-      for (int r = p + 1; r < q; ++r) turn(a, p * n + r, true, r * n + q, false, by, phase);
-      for (int r = q + 1; r < n; ++r) turn(a, p * n + r, true, q * n + r, true, by, phase);
+      for (int r = 0; r < p; ++r) rotate_elements(a, r * n + p, false, r * n + q, false, by, phase);
+      for (int r = p + 1; r < q; ++r) rotate_elements(a, p * n + r, true, r * n + q, false, by, phase);
+      for (int r = q + 1; r < n; ++r) rotate_elements(a, p * n + r, true, q * n + r, true, by, phase);
       if (v)
-        for (int r = 0; r < n; ++r) turn(v, r * n + p, false, r * n + q, false, by, phase);
+        for (int r = 0; r < n; ++r) rotate_elements(v, r * n + p, false, r * n + q, false, by, phase);
     }
     if (!any(rotated)) break;
   }
