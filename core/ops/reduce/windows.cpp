@@ -26,7 +26,7 @@ std::pair<std::int64_t, std::int64_t> named_padding(const std::string& name, std
     throw Error(fmt::format("{}: unknown padding `{}`; available: VALID, SAME, SAME_LOWER, or a pair of numbers for each dimension",
                             operation, name),
                 effective_loc(loc));
-  if (stride < 1 || window >= kMostCounted || size >= kMostCounted) return {0, 0};  // the operation refuses them
+  if (stride < 1 || std::min(window, size) < 0 || std::max(window, size) >= kMostCounted) return {0, 0};  // the operation refuses them
   const std::int64_t windows = size == 0 ? 0 : (size - 1) / stride + 1,
                      total = std::max<std::int64_t>(0, (windows - 1) * stride + window - size);
   const std::int64_t less = total / 2, more = total - less;

@@ -14,10 +14,11 @@ using PadPairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 /// No window, stride or padding reaches beyond this many elements, so that sums of some of them are right.
 inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 61;
-/// A size with `dilation` - 1 holes between neighbours; of more than kMostCounted, that.
+/// A size with `dilation` - 1 holes between neighbours; of more than kMostCounted, that. One below zero, which is refused where sizes are
+/// checked, stays what it is.
 inline std::int64_t dilated(std::int64_t n, std::int64_t dilation) {
   std::int64_t out;
-  if (n == 0) return 0;
+  if (n <= 0) return n;
   return __builtin_mul_overflow(n - 1, dilation, &out) || out >= kMostCounted ? kMostCounted : out + 1;
 }
 
