@@ -193,6 +193,14 @@ struct Movement {
 /// identity is the result of reducing no elements.
 enum class Combiner { sum, prod, max, min, logical_and, logical_or, bit_xor, logsumexp };
 
+/// What a reduction gives of the elements that it reduces.
+enum class Reduces {
+  total,        ///< all of them combined
+  position,     ///< where the extremum is
+  prefixes,     ///< each combined with those before it
+  contraction,  ///< the sum of the products of two operands' elements
+};
+
 struct CollectiveRules;
 
 struct Primitive {
@@ -214,8 +222,8 @@ struct Primitive {
       std::span<const KernelValue>);  ///< elementwise; id -1 where there is no lowering for the operands' dtypes: then run reference()
   /// Kind movement: from operand 0 to result `which`. Kind concatenate: from operand `which` to result 0.
   Movement (*movement)(const ParamsBase&, std::span<const Aval> in, const Aval& out, int which);
-  /// The dimensions of operand 0 that are reduced, or along which a running reduction goes; null: it isn't a reduction.
-  std::span<const int> (*reduced_dims)(const ParamsBase&);
+  std::optional<Reduces> reduces;                           ///< absent: it isn't a reduction
+  std::span<const int> (*reduced_dims)(const ParamsBase&);  ///< of a reduction: the dimensions of operand 0 that it reduces
   std::optional<Combiner> combiner;        ///< the operation of a reduction, also over devices, or of a binary elementwise primitive
   const CollectiveRules& (*collective)();  ///< kind collective: core/ops/collective/collective.h
   /// Kind call has one of these two. Either the sub-program that computes the results from the operands as they are,
@@ -263,6 +271,7 @@ concept HasMovement = requires(const typename Op::Params& p, std::span<const Ava
 };
 template <class Op>
 concept HasReducedDims = requires(const typename Op::Params& p) {
+  { Op::reduces } -> std::convertible_to<Reduces>;
   { Op::reduced_dims(p) } -> std::convertible_to<std::span<const int>>;
 };
 template <class Op>
@@ -281,9 +290,6 @@ concept IsCollective = requires {
 constexpr bool executed_by_kind(Kind k) {
   return k == Kind::call || k == Kind::control || k == Kind::spmd || k == Kind::collective || k == Kind::effect;
 }
-/// Kinds whose parameters may be programs: passes look for programs in no others.
-constexpr bool may_hold_programs(Kind k) { return k == Kind::call || k == Kind::control || k == Kind::spmd || k == Kind::reduce_window; }
-constexpr bool reduces(Kind k) { return k == Kind::reduce || k == Kind::arg_reduce || k == Kind::cumulative || k == Kind::dot; }
 }  // namespace contract
 
 /// The table entry of an Op. Each missing rule is a compile error that says what to add.
@@ -312,11 +318,12 @@ constexpr Primitive make_primitive() {
   static_assert(Op::kind != Kind::call || contract::RunsBody<Op> != contract::MakesBody<Op>,
                 "weft: a primitive of kind call needs either `static const Jaxpr& body(const Params&)`, the sub-program that is run on its "
                 "operands as they are, or `static Jaxpr call_body(const ParamsBase&, in avals)`, a program made for its operands");
-  static_assert(contract::reduces(Op::kind) == contract::HasReducedDims<Op>,
-                "weft: a primitive that reduces (and no other) says which dimensions of its first operand: `static std::span<const int> "
-                "reduced_dims(const Params&)`");
-  static_assert(contract::may_hold_programs(Op::kind) || !ParamFunctions<P>::holds_programs(),
-                "weft: a primitive that has a program among its parameters is of kind call (or control, spmd)");
+  static_assert(
+      contract::HasReducedDims<Op> || !requires { Op::reduces; },
+      "weft: a reduction says which dimensions of its first operand it reduces: `static std::span<const int> reduced_dims(const "
+      "Params&)`");
+  static_assert(contract::executed_by_kind(Op::kind) || !ParamFunctions<P>::holds_programs(),
+                "weft: a primitive that has a program among its parameters is of kind call");
   static_assert(Op::kind != Kind::collective || contract::IsCollective<Op>,
                 "weft: a primitive of kind collective says how devices exchange data: derive from CollectiveOp");
 
@@ -345,6 +352,7 @@ constexpr Primitive make_primitive() {
     t.movement = [](const ParamsBase& p, std::span<const Aval> in, const Aval& out, int which) {
       return Op::movement(params_as<P>(p), in, out, which);
     };
+  if constexpr (contract::HasReducedDims<Op>) t.reduces = Op::reduces;
   if constexpr (contract::HasReducedDims<Op>)
     t.reduced_dims = [](const ParamsBase& p) -> std::span<const int> { return Op::reduced_dims(params_as<P>(p)); };
   if constexpr (requires { Op::combiner; }) t.combiner = Op::combiner;

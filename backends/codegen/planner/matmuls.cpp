@@ -28,7 +28,7 @@ struct Loops {
   }
 };
 
-/// The loops of a contraction, one for each dimension, and the operands' coordinates over them.
+/// The loops of a contraction, one for each dimension that has more than one element, and the operands' coordinates over them.
 struct ContractionLoops {
   Dag dag;
   std::vector<int> batch, free[2], contracted;
@@ -54,6 +54,7 @@ struct ContractionLoops {
 
  private:
   void add(std::int64_t size, std::vector<int>& list, int a, int b) {
+    if (size == 1) return;
     const int loop = dag.add_dim(size);
     list.push_back(loop);
     if (a >= 0) at[0][static_cast<std::size_t>(a)] = dag.index_dim(loop);

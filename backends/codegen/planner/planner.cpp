@@ -193,10 +193,10 @@ void KernelPlanner::name_outputs() {
 
 /// Reductions over more dimensions than a kernel can have loops are computed by the reference.
 bool KernelPlanner::has_too_many_loops(const Eqn& e) const {
-  if (!e.op->reduced_dims) return false;
+  if (!e.op->reduces) return false;
   std::size_t loops =
       2 + e.op->reduced_dims(*e.params).size();  // a split reduction has one more, and so has what tells real parts from imaginary ones
-  for (const std::int64_t n : j_.avals[e.outputs[0]].shape) loops += e.op->kind == Kind::dot || n != 1;
+  for (const std::int64_t n : j_.avals[e.outputs[0]].shape) loops += n != 1;
   return loops > Dag::kMaxDims;
 }
 
@@ -216,29 +216,35 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
   if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(&e - j_.eqns.data())])
     return std::find(lanes->buffers.begin(), lanes->buffers.end(), e.inputs[static_cast<std::size_t>(operand)].var()) !=
            lanes->buffers.end();
-  if (has_too_many_loops(e)) return true;
-  switch (e.op->kind) {
-    case Kind::reduce: return !e.op->combiner || !can_reduce(*e.op->combiner, j_.aval(e.inputs[0]).dtype);
-    case Kind::cumulative:
-      return !e.op->combiner || !can_reduce(*e.op->combiner, j_.aval(e.inputs[0]).dtype) ||
-             (j_.aval(e.inputs[0]).dtype.is_complex() && *e.op->combiner != Combiner::sum);
-    case Kind::arg_reduce: return params_as<ArgReduceParams>(*e.params).axes.size() != 1 || j_.aval(e.inputs[0]).dtype.is_complex();
-    case Kind::dot: {
-      if (j_.avals[e.outputs[0]].dtype.is_bool()) return true;
-      // An element is read once for each of the other operand's free elements.
-      const Aval avals[] = {j_.aval(e.inputs[0]), j_.aval(e.inputs[1])}, &other = avals[1 - operand];
-      const std::vector<int> free = dot_free_dims(params_as<DotParams>(*e.params).dimension_numbers, 1 - operand, other.ndim());
-      const bool again = std::any_of(free.begin(), free.end(), [&](int d) { return other.shape[d] > 1; });
-      const Atom a = e.inputs[static_cast<std::size_t>(operand)];
-      const int by = defined_by_[a.var()];
-      if (by < 0 || !injective_[static_cast<std::size_t>(by)]) return true;
-      const Kind k = j_.eqns[static_cast<std::size_t>(by)].op->kind;
-      return again &&
-             (k != Kind::movement || is_moved_gather(a.var()) || (operand == 1 && worth_transposing(e, avals) && is_transposed(a.var())));
-    }
-    case Kind::scatter: return !is_kernel_scatter(e);
-    default: return true;
+  if (e.op->reduces) return !is_kernel_reduction(e) || (*e.op->reduces == Reduces::contraction && stores_factor(e, operand));
+  return !is_kernel_scatter(e);
+}
+
+/// Whether an operand of a contraction is better stored than computed where it is read: once for each of the other's free elements.
+bool KernelPlanner::stores_factor(const Eqn& e, int operand) const {
+  const Aval avals[] = {j_.aval(e.inputs[0]), j_.aval(e.inputs[1])}, &other = avals[1 - operand];
+  const std::vector<int> free = dot_free_dims(params_as<DotParams>(*e.params).dimension_numbers, 1 - operand, other.ndim());
+  const bool again = std::any_of(free.begin(), free.end(), [&](int d) { return other.shape[d] > 1; });
+  const Atom a = e.inputs[static_cast<std::size_t>(operand)];
+  const int by = defined_by_[a.var()];
+  if (by < 0 || !injective_[static_cast<std::size_t>(by)]) return true;
+  const Kind k = j_.eqns[static_cast<std::size_t>(by)].op->kind;
+  return again &&
+         (k != Kind::movement || is_moved_gather(a.var()) || (operand == 1 && worth_transposing(e, avals) && is_transposed(a.var())));
+}
+
+/// Whether a loop nest computes the reduction, wherever it reads its operands.
+bool KernelPlanner::is_kernel_reduction(const Eqn& e) const {
+  if (!e.op->reduces || has_too_many_loops(e)) return false;
+  const DType t = j_.aval(e.inputs[0]).dtype;
+  const bool combines = e.op->combiner && can_reduce(*e.op->combiner, t);
+  switch (*e.op->reduces) {
+    case Reduces::total: return combines;
+    case Reduces::prefixes: return combines && (!t.is_complex() || *e.op->combiner == Combiner::sum);
+    case Reduces::position: return e.op->reduced_dims(*e.params).size() == 1 && !t.is_complex();
+    case Reduces::contraction: return !avals_[e.outputs[0]].dtype.is_bool();
   }
+  return false;
 }
 
 void KernelPlanner::choose_roots() {
@@ -322,12 +328,6 @@ void KernelPlanner::choose_roots() {
   }
 }
 
-bool KernelPlanner::is_kernel_reduction(const Eqn& e) const {
-  if (!e.op->reduced_dims) return false;
-  // A matmul is a loop nest also where it reads its operands from memory.
-  return e.op->kind == Kind::dot ? !avals_[e.outputs[0]].dtype.is_bool() && !has_too_many_loops(e) : !needs_memory(e, 0);
-}
-
 void KernelPlanner::make_roots() {
   roots_.clear();
   items_.clear();
@@ -409,14 +409,15 @@ bool KernelPlanner::reads_transposed(Var v) const {
 }
 
 namespace {
-/// The loop nest that computes a reduction of this kind.
-Root::Kind nest_of(Kind kind) {
-  switch (kind) {
-    case Kind::arg_reduce: return Root::Kind::arg_reduce;
-    case Kind::cumulative: return Root::Kind::cumulative;
-    case Kind::dot: return Root::Kind::matmul;
-    default: return Root::Kind::reduce;
+/// The loop nest that computes what a reduction gives.
+Root::Kind nest_of(Reduces what) {
+  switch (what) {
+    case Reduces::total: return Root::Kind::reduce;
+    case Reduces::position: return Root::Kind::arg_reduce;
+    case Reduces::prefixes: return Root::Kind::cumulative;
+    case Reduces::contraction: return Root::Kind::matmul;
   }
+  return Root::Kind::reduce;
 }
 }  // namespace
 
@@ -425,7 +426,7 @@ void KernelPlanner::add_reduction(int eqn) {
   const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
   Root r;
   const std::span<const int> reduced = e.op->reduced_dims(*e.params);
-  r.var = e.outputs[0], r.eqn = eqn, r.kind = nest_of(e.op->kind);
+  r.var = e.outputs[0], r.eqn = eqn, r.kind = nest_of(*e.op->reduces);
   for (int d : reduced) r.reduce.push_back(in.shape[d]);
   for (int d = 0; d < out.ndim(); ++d)
     if (out.shape[d] != 1 && !(r.kind == Root::Kind::cumulative && d == reduced[0])) r.parallel.push_back({d, out.shape[d], 1});

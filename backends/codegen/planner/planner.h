@@ -100,6 +100,7 @@ class KernelPlanner {
   void store_reads_of_updated();
   bool is_moved_gather(Var v) const;
   bool needs_memory(const Eqn& reader, int operand) const;
+  bool stores_factor(const Eqn& e, int operand) const;
   bool has_too_many_loops(const Eqn& e) const;
   bool is_kernel_reduction(const Eqn& e) const;
   bool is_transposed(Var v) const;

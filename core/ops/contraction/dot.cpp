@@ -75,6 +75,7 @@ struct DotGeneral {
       doc = "Contraction of two arrays: products summed over the contracting dimensions, for each index of the batch dimensions.";
   static constexpr Kind kind = Kind::dot;
   using Params = DotParams;
+  static constexpr Reduces reduces = Reduces::contraction;
   static std::span<const int> reduced_dims(const Params& p) { return p.dimension_numbers.contracting[0]; }
 
   static Aval abstract_eval(const OpContext& c) {

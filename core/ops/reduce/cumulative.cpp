@@ -19,6 +19,7 @@ struct Cumulative {
   static constexpr Kind kind = Kind::cumulative;
   static constexpr Combiner combiner = C;
   using Params = CumulativeParams;
+  static constexpr Reduces reduces = Reduces::prefixes;
   static std::span<const int> reduced_dims(const Params& p) { return {&p.axis, 1}; }
 
   static Aval abstract_eval(const OpContext& c) {

@@ -70,6 +70,7 @@ struct Reduce {
   static constexpr Kind kind = Kind::reduce;
   static constexpr Combiner combiner = C;
   using Params = ReduceParams;
+  static constexpr Reduces reduces = Reduces::total;
   static std::span<const int> reduced_dims(const Params& p) { return p.axes; }
 
   static Aval abstract_eval(const OpContext& c) {
@@ -197,6 +198,7 @@ struct ArgReduce {
   static constexpr Kind kind = Kind::arg_reduce;
   static constexpr bool not_linear = true, zero_tangent = true;
   using Params = ArgReduceParams;
+  static constexpr Reduces reduces = Reduces::position;
   static std::span<const int> reduced_dims(const Params& p) { return p.axes; }
 
   static Aval abstract_eval(const OpContext& c) {
