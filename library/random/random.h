@@ -104,7 +104,9 @@ Array normal(Arg key, DrawOptions o, detail::Nothing auto...) { return normal(ke
 /// True with probability p; of p's shape if none is given.
 Array bernoulli(Arg key, Arg p, OptionalShape shape = none);
 inline Array bernoulli(Arg key) { return bernoulli(std::move(key), .5); }
-Array bernoulli(Arg key, Arg p, DrawOptions o, detail::Nothing auto...) { return bernoulli(key, std::move(p), o.shape); }
+Array bernoulli(Arg key, Arg p, DrawOptions o, detail::Nothing auto...) {
+  return bernoulli(key, std::move(p), o.shape).astype(o.dtype.value_or(bool_));
+}
 /// Integers in [minval, maxval); minval where that is empty.
 Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype = int32);
 /// Options of randint.

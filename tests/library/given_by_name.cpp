@@ -152,6 +152,8 @@ TEST_CASE("draws take shape and dtype by name; a shape in braces stays a shape")
   CHECK(same(random::normal(key, {.shape = {2, 3}, .dtype = float64}), random::normal(key, {2, 3}, float64)));
   CHECK(same(random::normal(key, {.dtype = float64}), random::normal(key, {}, float64)));
   CHECK(random::normal(key, {}).shape() == Shape{});
+  CHECK(same(random::bernoulli(key, .5, {.shape = {9}}), random::bernoulli(key, .5, {9})));
+  CHECK(same(random::bernoulli(key, .5, {.shape = {9}, .dtype = float32}), random::bernoulli(key, .5, {9}).astype(float32)));
   CHECK(same(random::uniform(key, {.shape = {3}, .minval = -1, .maxval = 1}), random::uniform(key, {3}, -1, 1)));
   CHECK(same(random::uniform(key, {.minval = 5, .maxval = 6}), random::uniform(key, {}, 5, 6)));
   CHECK(same(random::uniform(key, {2}, {.minval = 5, .maxval = 6}), random::uniform(key, {2}, 5, 6)));
