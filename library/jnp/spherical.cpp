@@ -35,17 +35,17 @@ template <std::size_t N>
 std::array<std::pair<double, double>, N> gauss_legendre() {
   std::array<std::pair<double, double>, N> rule;
   for (std::size_t i = 0; i < N; ++i) {
-    double x = std::cos(pi * (static_cast<double>(i) + 0.75) / (static_cast<double>(N) + 0.5)), slope = 1;
+    double x = std::cos(pi * (static_cast<double>(i) + 0.75) / (static_cast<double>(N) + 0.5)), derivative = 1;
     for (int step = 0; step < 8; ++step) {
       double before = 1, value = x;
       for (std::size_t k = 2; k <= N; ++k) {
         const auto n = static_cast<double>(k);
         before = std::exchange(value, ((2 * n - 1) * x * value - (n - 1) * before) / n);
       }
-      slope = static_cast<double>(N) * (x * value - before) / (x * x - 1);
-      x -= value / slope;
+      derivative = static_cast<double>(N) * (x * value - before) / (x * x - 1);
+      x -= value / derivative;
     }
-    rule[i] = {(x + 1) / 2, 1 / ((1 - x * x) * slope * slope)};
+    rule[i] = {(x + 1) / 2, 1 / ((1 - x * x) * derivative * derivative)};
   }
   return rule;
 }

@@ -27,6 +27,16 @@ const Leaves& need_params(const Leaves* params, const char* name) {
 Array power_of(double value, const Array& count) { return pow(value, count.astype(float32)); }
 Array as(const Array& x, const Array& like) { return x.astype(like.dtype()); }
 
+std::vector<Array> update_where(const Array& condition, const GradientTransformation& inner, const Leaves& updates,
+                                std::span<const Array>& state, const Leaves* params, std::vector<Array>& next) {
+  std::vector<Array> after;
+  const std::span<const Array> before = state;
+  std::vector<Array> out = inner.rule().update(updates, state, params, after);
+  for (Array& x : out) x = where(condition, x, zeros_like(x));
+  for (std::size_t i = 0; i < after.size(); ++i) next.push_back(where(condition, after[i], before[i]));
+  return out;
+}
+
 LeafInit zeros_for(std::size_t count) {
   return [count](const Array& p) {
     std::vector<Array> out;
@@ -172,12 +182,7 @@ class MultiStepsRule final : public Rule {
       means.arrays.push_back(sums[i] + as((updates.arrays[i] - sums[i]) / (step + 1), sums[i]));
       next.push_back(where(last, zeros_like(sums[i]), means.arrays[i]));
     }
-    std::vector<Array> after;
-    const std::span<const Array> before = state;
-    std::vector<Array> out = inner_.rule().update(means, state, params, after);
-    for (Array& x : out) x = where(last, x, zeros_like(x));
-    for (std::size_t i = 0; i < after.size(); ++i) next.push_back(where(last, after[i], before[i]));
-    return out;
+    return update_where(last, inner_, means, state, params, next);
   }
 
  private:

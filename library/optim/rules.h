@@ -34,6 +34,9 @@ struct LeafRule {
   LeafUpdate update;
 };
 GradientTransformation by_leaf(LeafRule rule);
+/// The updates of a transformation where the condition holds, else zeros and its state as it was. Its new state is put behind `next`.
+std::vector<Array> update_where(const Array& condition, const GradientTransformation& inner, const Leaves& updates,
+                                std::span<const Array>& state, const Leaves* params, std::vector<Array>& next);
 /// `count` copies of a leaf's zeros.
 LeafInit zeros_for(std::size_t count);
 

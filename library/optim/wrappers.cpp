@@ -34,12 +34,7 @@ class IfFinite final : public Rule {
     const Array in_a_row = where(finite, 0, counts[0] + 1);
     next.insert(next.end(), {in_a_row, finite, where(finite, counts[2], counts[2] + 1)});
     const Array made = finite | (in_a_row > most_);
-    std::vector<Array> after;
-    const std::span<const Array> before = state;
-    std::vector<Array> out = inner_.rule().update(updates, state, params, after);
-    for (Array& x : out) x = where(made, x, zeros_like(x));
-    for (std::size_t i = 0; i < after.size(); ++i) next.push_back(where(made, after[i], before[i]));
-    return out;
+    return update_where(made, inner_, updates, state, params, next);
   }
 
  private:

@@ -18,29 +18,24 @@ Array positive_scale(const Arg& scale, const Array& value) { return where_allowe
 
 namespace gumbel_r {
 Array logpdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   const Array z = standard(x, loc, scale);
   return positive_scale(scale, -log(scale) - (z + exp(-z)));
 }
 Array logcdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return positive_scale(scale, -exp(-standard(x, loc, scale)));
 }
 Array sf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return positive_scale(scale, -expm1(-exp(-standard(x, loc, scale))));
 }
 Array logsf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return positive_scale(scale, nn::log1mexp(exp(-standard(x, loc, scale))));
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, loc, scale};
+  const Unified scope{q, loc, scale};
   return where_allowed((q.array() > 0) & (q.array() < 1), loc - scale * log(-log(q)));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -49,24 +44,20 @@ WEFT_EXP_OF(cdf, logcdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 
 namespace gumbel_l {
 Array logpdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   const Array z = standard(x, loc, scale);
   return positive_scale(scale, -log(scale) + (z - exp(z)));
 }
 Array logcdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return positive_scale(scale, log(-expm1(-exp(standard(x, loc, scale)))));
 }
 Array logsf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return positive_scale(scale, -exp(standard(x, loc, scale)));
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, loc, scale};
+  const Unified scope{q, loc, scale};
   return where_allowed((q.array() > 0) & (q.array() < 1), loc + scale * log(-log1p(-detail::to_inexact(q))));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -76,8 +67,7 @@ WEFT_EXP_OF(sf, logsf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 
 namespace vonmises {
 Array logpdf(Arg x, Arg kappa) {
-  LocScope scope(x.where());
-  Unified{x, kappa};
+  const Unified scope{x, kappa};
   const Array k = detail::to_inexact(kappa);
   return where_allowed(k > 0, k * (cos(x) - 1) - log(2 * pi * i0e(k)));
 }
@@ -86,8 +76,7 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg kappa), (x, kappa), x)
 
 namespace wrapcauchy {
 Array logpdf(Arg x, Arg c) {
-  LocScope scope(x.where());
-  Unified{x, c};
+  const Unified scope{x, c};
   const Array angle = detail::to_inexact(x), k = detail::to_inexact(c);
   const Array value = log(1 - k * k) - std::log(2 * pi) - log(1 + k * k - 2 * k * cos(angle));
   return where_allowed((k > 0) & (k < 1), log_density((angle >= 0) & (angle <= 2 * pi), value));
@@ -97,14 +86,12 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg c), (x, c), x)
 
 namespace gennorm {
 Array logpdf(Arg x, Arg beta) {
-  LocScope scope(x.where());
-  Unified{x, beta};
+  const Unified scope{x, beta};
   const Array b = detail::to_inexact(beta);
   return log(.5 * b) - lgamma(1 / b) - pow(abs(x), b);
 }
 Array cdf(Arg x, Arg beta) {
-  LocScope scope(x.where());
-  Unified{x, beta};
+  const Unified scope{x, beta};
   const Array b = detail::to_inexact(beta);
   return .5 * (1 + sign(x) * gammainc(1 / b, pow(abs(x), b)));
 }
@@ -113,8 +100,7 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg beta), (x, beta), x)
 
 namespace betabinom {
 Array logpmf(Arg k, Arg n, Arg a, Arg b, Arg loc) {
-  LocScope scope(k.where());
-  Unified{k, n, a, b, loc};
+  const Unified scope{k, n, a, b, loc};
   const Array y = floor(k) - loc, trials = detail::to_inexact(n), p = detail::to_inexact(a), q = detail::to_inexact(b);
   const Array choices = -(log1p(trials) + betaln(trials - y + 1, y + 1));
   const Array value = where((y == 0) & (trials == 0), 0, choices + betaln(y + p, trials - y + q) - betaln(p, q));
@@ -146,16 +132,14 @@ WEFT_LOG_OF(logsf, sf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 
 namespace truncnorm {
 Array logcdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, b, loc, scale};
+  const Unified scope{x, a, b, loc, scale};
   const Array y = standard(x, loc, scale), lower = detail::to_inexact(a), upper = detail::to_inexact(b);
   const Array inside = (y > lower) & (y < upper), v = where(inside, y, (lower + upper) / 2);
   const Array value = log_normal_mass(lower, v) - log_normal_mass(lower, upper);
   return where(lower >= upper, not_a_number, where(inside, value, where(y <= lower, -infinity, where(y >= upper, 0, y))));
 }
 Array logsf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, b, loc, scale};
+  const Unified scope{x, a, b, loc, scale};
   return logcdf(negative(x), negative(b), negative(a), negative(loc), scale);
 }
 WEFT_EXP_OF(sf, logsf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, loc, scale), x)
@@ -173,26 +157,22 @@ struct Beyond {
 };
 }  // namespace
 Array cdf(Arg x, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, b, loc, scale};
+  const Unified scope{x, b, loc, scale};
   const Beyond of(x, b, loc, scale);
   return where(of.inside, 1 - pow(of.y, -of.b), 0);
 }
 Array logcdf(Arg x, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, b, loc, scale};
+  const Unified scope{x, b, loc, scale};
   const Beyond of(x, b, loc, scale);
   return log_density(of.inside, log1p(-pow(of.y, -of.b)));
 }
 Array logsf(Arg x, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, b, loc, scale};
+  const Unified scope{x, b, loc, scale};
   const Beyond of(x, b, loc, scale);
   return where(of.inside, -of.b * log(of.y), 0);
 }
 Array ppf(Arg q, Arg b, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, b, loc, scale};
+  const Unified scope{q, b, loc, scale};
   return of_probability(q, pow(1 - detail::to_inexact(q), -1 / detail::to_inexact(b)) * scale + loc);
 }
 WEFT_EXP_OF(sf, logsf, (Arg x, Arg b, Arg loc, Arg scale), (x, b, loc, scale), x)
@@ -200,8 +180,7 @@ WEFT_EXP_OF(sf, logsf, (Arg x, Arg b, Arg loc, Arg scale), (x, b, loc, scale), x
 
 namespace bernoulli {
 Array ppf(Arg q, Arg p) {
-  LocScope scope(q.where());
-  Unified{q, p};
+  const Unified scope{q, p};
   const Array probability = detail::to_inexact(p);
   const Array value = where(detail::to_inexact(q) <= 1 - probability, 0, 1);
   return where_allowed((probability >= 0) & (probability <= 1), of_probability(q, convert(value, probability.dtype())));

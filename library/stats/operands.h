@@ -5,6 +5,7 @@
 #include <numbers>
 #include <source_location>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "weft/core/array/constructors.h"
@@ -29,15 +30,17 @@ inline std::string written_name(const std::source_location& function) {
   return begin == std::string::npos ? "stats" : whole.substr(begin, end - begin);
 }
 /// Gives the arguments their common dtype: a number takes that of the arrays beside it, before anything is computed of it alone.
-/// Errors name the function that it is called in.
+/// Errors name the function that it is made in and, as long as it lives, the line of the first argument.
 template <class... A>
 struct Unified {
-  explicit Unified(A&... args, const std::source_location& function = std::source_location::current()) {
+  explicit Unified(A&... args, const std::source_location& function = std::source_location::current())
+      : scope(std::get<0>(std::tie(args...)).where()) {
     const std::vector<Arg> given{args...};
     const std::vector<Array> converted = detail::promote_operands(written_name(function), given);
     std::size_t k = 0;
     ((args = Arg(detail::to_inexact(converted[k]), given[k].where()), ++k), ...);
   }
+  LocScope scope;
 };
 template <class... A>
 Unified(A&...) -> Unified<A...>;

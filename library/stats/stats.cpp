@@ -21,38 +21,31 @@ namespace weft::stats {
 
 namespace norm {
 Array logpdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return -(log(2 * pi * square(detail::to_inexact(scale))) + square(standard(x, loc, scale))) / 2;
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return ndtr(standard(x, loc, scale));
 }
 Array logcdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return log_ndtr(standard(x, loc, scale));
 }
 Array sf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return ndtr(-standard(x, loc, scale));
 }
 Array logsf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return log_ndtr(-standard(x, loc, scale));
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, loc, scale};
+  const Unified scope{q, loc, scale};
   return ndtri(q) * scale + loc;
 }
 Array isf(Arg q, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, loc, scale};
+  const Unified scope{q, loc, scale};
   return ndtri(1 - detail::to_inexact(q)) * scale + loc;
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -60,15 +53,13 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 
 namespace truncnorm {
 Array logpdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, b, loc, scale};
+  const Unified scope{x, a, b, loc, scale};
   const Array y = standard(x, loc, scale), lower = detail::to_inexact(a), upper = detail::to_inexact(b);
   const Array value = norm::logpdf(x, loc, scale) - log_normal_mass(lower, upper);
   return where(lower >= upper, not_a_number, log_density((y >= lower) & (y <= upper), value));
 }
 Array cdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, b, loc, scale};
+  const Unified scope{x, a, b, loc, scale};
   const Array y = standard(x, loc, scale), lower = detail::to_inexact(a), upper = detail::to_inexact(b);
   const Array inside = (y > lower) & (y < upper), v = where(inside, y, (lower + upper) / 2);
   const Array value = exp(log_normal_mass(lower, v) - log_normal_mass(lower, upper));
@@ -79,19 +70,16 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, lo
 
 namespace uniform {
 Array logpdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   const Array y = standard(x, loc, scale);
   return log_density((y >= 0) & (y <= 1), -log(detail::to_inexact(scale)) + 0 * y);
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return clip(standard(x, loc, scale), 0, 1);
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, loc, scale};
+  const Unified scope{q, loc, scale};
   return of_probability(q, detail::to_inexact(q) * scale + loc);
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -99,29 +87,24 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 
 namespace expon {
 Array logpdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   const Array y = standard(x, loc, scale);
   return log_density(y >= 0, -(y + log(detail::to_inexact(scale))));
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return -expm1(-maximum(standard(x, loc, scale), 0));
 }
 Array logcdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return log(cdf(x, loc, scale));
 }
 Array logsf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return -maximum(standard(x, loc, scale), 0);
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, loc, scale};
+  const Unified scope{q, loc, scale};
   return of_probability(q, Array(loc.array()) - scale * log1p(-detail::to_inexact(q)));
 }
 WEFT_EXP_OF(sf, logsf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -130,13 +113,11 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 
 namespace laplace {
 Array logpdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return -(abs(standard(x, loc, scale)) + log(2 * detail::to_inexact(scale)));
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   const Array y = standard(x, loc, scale), tail = .5 * exp(-abs(y));
   return where(y <= 0, tail, 1 - tail);
 }
@@ -145,29 +126,24 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 
 namespace logistic {
 Array logpdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   const Array half = standard(x, loc, scale) / 2;
   return -2 * logaddexp(half, -half) - log(detail::to_inexact(scale));
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return sigmoid(standard(x, loc, scale));
 }
 Array sf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return sigmoid(-standard(x, loc, scale));
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, loc, scale};
+  const Unified scope{q, loc, scale};
   return logit(q) * scale + loc;
 }
 Array isf(Arg q, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, loc, scale};
+  const Unified scope{q, loc, scale};
   return -logit(q) * scale + loc;
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -175,28 +151,23 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 
 namespace cauchy {
 Array logpdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return -(log(pi * detail::to_inexact(scale)) + log1p(square(standard(x, loc, scale))));
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return .5 + atan(standard(x, loc, scale)) / pi;
 }
 Array sf(Arg x, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, loc, scale};
+  const Unified scope{x, loc, scale};
   return .5 - atan(standard(x, loc, scale)) / pi;
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, loc, scale};
+  const Unified scope{q, loc, scale};
   return of_probability(q, tan(pi * (detail::to_inexact(q) - .5)) * scale + loc);
 }
 Array isf(Arg q, Arg loc, Arg scale) {
-  LocScope scope(q.where());
-  Unified{q, loc, scale};
+  const Unified scope{q, loc, scale};
   return of_probability(q, tan(pi * (.5 - detail::to_inexact(q))) * scale + loc);
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
@@ -204,8 +175,7 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 
 namespace t {
 Array logpdf(Arg x, Arg df, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, df, loc, scale};
+  const Unified scope{x, df, loc, scale};
   const Array n = detail::to_inexact(df), s = detail::to_inexact(scale);
   const Array normalisation = lgamma(n / 2) + log(pi * n * square(s)) / 2 - lgamma(n / 2 + .5);
   return -(normalisation + (n / 2 + .5) * log1p(square(standard(x, loc, scale)) / n));
@@ -215,29 +185,24 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg df, Arg loc, Arg scale), (x, df, loc, scale
 
 namespace gamma {
 Array logpdf(Arg x, Arg a, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, loc, scale};
+  const Unified scope{x, a, loc, scale};
   const Array shape = detail::to_inexact(a), given = standard(x, loc, scale), inside = given >= 0, y = where(inside, given, 1);
   return log_density(inside, xlogy(shape - 1, y) - y - lgamma(shape) - log(detail::to_inexact(scale)));
 }
 Array cdf(Arg x, Arg a, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, loc, scale};
+  const Unified scope{x, a, loc, scale};
   return gammainc(a, maximum(standard(x, loc, scale), 0));
 }
 Array sf(Arg x, Arg a, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, loc, scale};
+  const Unified scope{x, a, loc, scale};
   return gammaincc(a, maximum(standard(x, loc, scale), 0));
 }
 Array logcdf(Arg x, Arg a, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, loc, scale};
+  const Unified scope{x, a, loc, scale};
   return log(cdf(x, a, loc, scale));
 }
 Array logsf(Arg x, Arg a, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, loc, scale};
+  const Unified scope{x, a, loc, scale};
   return log(sf(x, a, loc, scale));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg loc, Arg scale), (x, a, loc, scale), x)
@@ -260,31 +225,26 @@ WEFT_CHI2(logsf)
 
 namespace beta {
 Array logpdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, b, loc, scale};
+  const Unified scope{x, a, b, loc, scale};
   const Array p = detail::to_inexact(a), q = detail::to_inexact(b), s = detail::to_inexact(scale), given = standard(x, loc, scale);
   const Array inside = (given >= 0) & (given <= 1), y = where(inside, given, .5);
   const Array value = xlogy(p - 1, y) + xlog1py(q - 1, -y) - betaln(p, q) - log(s);
   return where((p <= 0) | (q <= 0) | (s <= 0), not_a_number, log_density(inside, value));
 }
 Array cdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, b, loc, scale};
+  const Unified scope{x, a, b, loc, scale};
   return betainc(a, b, clip(standard(x, loc, scale), 0, 1));
 }
 Array sf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, b, loc, scale};
+  const Unified scope{x, a, b, loc, scale};
   return betainc(b, a, 1 - clip(standard(x, loc, scale), 0, 1));
 }
 Array logcdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, b, loc, scale};
+  const Unified scope{x, a, b, loc, scale};
   return log(cdf(x, a, b, loc, scale));
 }
 Array logsf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, a, b, loc, scale};
+  const Unified scope{x, a, b, loc, scale};
   return log(sf(x, a, b, loc, scale));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, loc, scale), x)
@@ -292,8 +252,7 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, lo
 
 namespace pareto {
 Array logpdf(Arg x, Arg b, Arg loc, Arg scale) {
-  LocScope scope(x.where());
-  Unified{x, b, loc, scale};
+  const Unified scope{x, b, loc, scale};
   const Array shape = detail::to_inexact(b), given = standard(x, loc, scale), inside = given >= 1, y = where(inside, given, 1);
   return log_density(inside, log(shape / scale) - (shape + 1) * log(y));
 }
@@ -346,14 +305,12 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg alpha), (x, alpha), x)
 
 namespace bernoulli {
 Array logpmf(Arg k, Arg p, Arg loc) {
-  LocScope scope(k.where());
-  Unified{k, p, loc};
+  const Unified scope{k, p, loc};
   const Array y = detail::to_inexact(k) - loc, q = detail::to_inexact(p);
   return log_density((y >= 0) & (y <= 1), xlogy(y, q) + xlog1py(1 - y, -q));
 }
 Array cdf(Arg k, Arg p) {
-  LocScope scope(k.where());
-  Unified{k, p};
+  const Unified scope{k, p};
   const Array y = detail::to_inexact(k), q = detail::to_inexact(p);
   return where((q >= 0) & (q <= 1) & (y == y), where(y < 0, 0, where(y < 1, 1 - q, 1)), not_a_number);
 }
@@ -362,8 +319,7 @@ WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg p, Arg loc), (k, p, loc), k)
 
 namespace binom {
 Array logpmf(Arg k, Arg n, Arg p, Arg loc) {
-  LocScope scope(k.where());
-  Unified{k, n, p, loc};
+  const Unified scope{k, n, p, loc};
   const Array y = detail::to_inexact(k) - loc, m = detail::to_inexact(n), q = detail::to_inexact(p);
   const Array inside = (y >= 0) & (y < m + 1), v = where(inside, y, 0);
   const Array ways = lgamma(m + 1) - lgamma(v + 1) - lgamma(m - v + 1);
@@ -374,8 +330,7 @@ WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg n, Arg p, Arg loc), (k, n, p, loc), k)
 
 namespace nbinom {
 Array logpmf(Arg k, Arg n, Arg p, Arg loc) {
-  LocScope scope(k.where());
-  Unified{k, n, p, loc};
+  const Unified scope{k, n, p, loc};
   const Array y = detail::to_inexact(k) - loc, m = detail::to_inexact(n), q = detail::to_inexact(p);
   const Array inside = y >= 0, v = where(inside, y, 0);
   return log_density(inside, lgamma(v + m) - lgamma(m) - lgamma(v + 1) + xlogy(m, q) + xlogy(v, 1 - q));
@@ -385,8 +340,7 @@ WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg n, Arg p, Arg loc), (k, n, p, loc), k)
 
 namespace geom {
 Array logpmf(Arg k, Arg p, Arg loc) {
-  LocScope scope(k.where());
-  Unified{k, p, loc};
+  const Unified scope{k, p, loc};
   const Array y = detail::to_inexact(k) - loc, q = detail::to_inexact(p);
   return log_density(y > 0, xlog1py(y - 1, -q) + log(q));
 }
@@ -395,15 +349,13 @@ WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg p, Arg loc), (k, p, loc), k)
 
 namespace poisson {
 Array logpmf(Arg k, Arg mu, Arg loc) {
-  LocScope scope(k.where());
-  Unified{k, mu, loc};
+  const Unified scope{k, mu, loc};
   const Array given = detail::to_inexact(k), y = given - loc, m = detail::to_inexact(mu);
   const Array inside = (y >= 0) & (round(given) == given), v = where(inside, y, 0);
   return log_density(inside, xlogy(v, m) - lgamma(v + 1) - m);
 }
 Array cdf(Arg k, Arg mu, Arg loc) {
-  LocScope scope(k.where());
-  Unified{k, mu, loc};
+  const Unified scope{k, mu, loc};
   const Array y = detail::to_inexact(k) - loc, inside = y >= 0;
   return where(inside, gammaincc(floor(1 + where(inside, y, 0)), mu), 0);
 }

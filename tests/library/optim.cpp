@@ -8,19 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/library/optimised.h"
 #include "tests/messages.h"
 
 using namespace weft;
-using test::has, test::message_of;
+using test::has, test::loss, test::message_of, test::Params, test::start;
 
 namespace {
-
-struct Params {
-  Array w, b;
-};
-const Params start{array({{0.5f, -1.f}, {2.f, 0.25f}, {-0.75f, 1.5f}}), array({1.f, -2.f, 0.5f})};
-
-Array loss(const Params& p) { return sum(sin(p.w) * array({1.f, -2.f})) + sum(square(p.b) * array({3.f, 0.5f, 10.f})); }
 
 Params trained(const optim::GradientTransformation& optimizer, Params p, int updates) {
   optim::OptState state = optimizer.init(p);

@@ -7,18 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/library/optimised.h"
 #include "tests/messages.h"
 
 using namespace weft;
-using test::has, test::message_of;
+using test::has, test::loss, test::message_of, test::Params, test::start;
 
 namespace {
 
-struct Params {
-  Array w, b;
-};
-const Params start{array({{0.5f, -1.f}, {2.f, 0.25f}, {-0.75f, 1.5f}}), array({1.f, -2.f, 0.5f})};
-Array loss(const Params& p) { return sum(sin(p.w) * array({1.f, -2.f})) + sum(square(p.b) * array({3.f, 0.5f, 10.f})); }
 Array flat(const Params& p) { return concatenate({ravel(p.w), p.b}); }
 
 /// The parameters after some updates, the gradients of some of which have a NaN.
