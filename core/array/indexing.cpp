@@ -63,7 +63,8 @@ Array positions_around(const Array& i, std::int64_t n, SourceLoc loc) {
   return i.dtype() == uint64 ? positions_among(modulo(i), n, loc) : modulo(positions_among(i, n, loc));
 }
 
-OutOfBounds out_of_bounds(const char* operation, const IndexOptions& options, DType dtype, GatherScatterMode otherwise, SourceLoc loc) {
+OutOfBounds out_of_bounds(const char* operation, const IndexOptions& options, DType dtype, GatherScatterMode otherwise, SourceLoc loc,
+                          const char* more_modes) {
   const auto refuse = [&](const std::string& what) { throw Error(fmt::format("{}: {}", operation, what), loc); };
   GatherScatterMode mode = otherwise;
   if (options.mode == "fill" || options.mode == "drop")
@@ -73,8 +74,7 @@ OutOfBounds out_of_bounds(const char* operation, const IndexOptions& options, DT
   else if (options.mode == "promise_in_bounds")
     mode = GatherScatterMode::promise_in_bounds;
   else if (!options.mode.empty())
-    refuse(fmt::format("unknown mode `{}`; available: fill, drop, clip, promise_in_bounds{}", options.mode,
-                       std::string_view(operation) == "take" ? ", wrap" : ""));
+    refuse(fmt::format("unknown mode `{}`; available: fill, drop, clip, promise_in_bounds{}", options.mode, more_modes));
   if (!options.fill_value) {
     if (mode != GatherScatterMode::fill_or_drop) return {mode, {}};
     return {mode, default_fill(dtype)};
@@ -163,7 +163,7 @@ Array take(Arg x, Arg indices, std::optional<AxisNumber> axis, IndexOptions opti
                   : options.mode == "clip" ? index_type(indices.array(), loc)
                                            : wrap_negative(index_type(indices.array(), loc), size, loc);
   const OutOfBounds out = around ? OutOfBounds{GatherScatterMode::promise_in_bounds, {}}
-                                 : out_of_bounds("take", options, a.dtype(), GatherScatterMode::fill_or_drop, loc);
+                                 : out_of_bounds("take", options, a.dtype(), GatherScatterMode::fill_or_drop, loc, ", wrap");
   const int result_ndim = a.ndim() - 1 + i.ndim();
   Shape windows = a.shape();
   windows[dim] = 1;

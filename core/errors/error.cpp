@@ -6,19 +6,16 @@
 #include <algorithm>
 #include <string_view>
 
+#include "weft/core/errors/called_name.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/errors/stack_trace.h"
 #include "weft/core/ir/primitive.h"
 
 namespace weft {
 namespace detail {
-namespace {
 
-constexpr std::size_t kTransforms = 12;  // of a deeper nest the innermost are told
-constexpr std::size_t kFrames = 24;
-
-const char* name_of(CalledAs f) {
-  switch (f) {
+const char* called_name(CalledAs function, const char* operation) {
+  switch (function) {
     case CalledAs::fori_loop: return "fori_loop";
     case CalledAs::map: return "map";
     case CalledAs::psum_scatter: return "psum_scatter";
@@ -26,8 +23,13 @@ const char* name_of(CalledAs f) {
     case CalledAs::pswapaxes: return "pswapaxes";
     case CalledAs::operation: break;
   }
-  return "";
+  return operation;
 }
+
+namespace {
+
+constexpr std::size_t kTransforms = 12;  // of a deeper nest the innermost are told
+constexpr std::size_t kFrames = 24;
 
 /// The message with the name of the function that the user called, beside that of the primitive operation. `noted`: with the equation,
 /// whose operation the message names.
@@ -133,7 +135,7 @@ const char* ErrorContext::text(const char* message) {
   const TracebackDetail detail = traceback_detail();
   const std::vector<CodeFrame> frames = detail == TracebackDetail::none ? std::vector<CodeFrame>() : code_frames(calls);
   const bool noted = where.called() != CalledAs::operation;
-  const std::string called = concerns_equation ? std::string() : noted ? name_of(where.called()) : function_called(frames);
+  const std::string called = concerns_equation ? std::string() : noted ? called_name(where.called(), "") : function_called(frames);
   std::string out = under_name(message, called, noted);
   if (where) out += fmt::format("\n  at {}:{}", where.file(), where.line());
   for (const std::string& operand : operands) out += "\n  " + operand;

@@ -6,6 +6,7 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/counted.h"
+#include "weft/core/errors/called_name.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/collective/shard_map.h"
@@ -169,20 +170,20 @@ Array psum_scatter_of(const Array& x, const AxisName& axis, const PsumScatterOpt
 }
 
 Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int concat_axis, const AllToAllOptions& options,
-                    const char* name) {
+                    CalledAs function) {
+  const char* const name = called_name(function, "all_to_all");
   BoundAxis b = bound(name, axis);
   const SourceLoc loc = effective_loc(b.loc);
   const IndexGroups groups = groups_of(name, options.axis_index_groups, b);
   int split = normalize_axis(split_axis, x.ndim(), name, x.aval(), b.loc);
   int concat = normalize_axis(concat_axis, x.ndim(), name, x.aval(), b.loc);
-  const bool swaps = std::string_view(name) == "pswapaxes";
   const std::int64_t n = x.shape()[split];
   if (options.tiled ? n % b.size != 0 : n != b.size)
     throw ShapeError(fmt::format("{}: dimension {} of {} has size {}, the axis `{}` has {}; {}", name, split, to_string(x.aval()), n,
                                  fmt::join(b.names, "`, `"), b.size,
-                                 options.tiled ? "pad the dimension to a multiple"
-                                 : swaps       ? "make them equal"
-                                               : "make them equal, or use tiled = true"),
+                                 options.tiled                     ? "pad the dimension to a multiple"
+                                 : function == CalledAs::pswapaxes ? "make them equal"
+                                                                   : "make them equal, or use tiled = true"),
                      loc);
   LocScope scope(b.loc);
   if (b.names.size() > 1) return exchange_over(x, b, split, concat, options.tiled);
@@ -193,7 +194,7 @@ Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int co
     y = insert_axes(x, {concat}, b.loc);
     if (concat <= split) ++split;
   }
-  y = bind_all_to_all(y, {groups, b.names[0], b.size, concat, split, options.tiled}, swaps ? b.loc.of(CalledAs::pswapaxes) : b.loc);
+  y = bind_all_to_all(y, {groups, b.names[0], b.size, concat, split, options.tiled}, b.loc.of(function));
   return !options.tiled && split != concat ? squeeze_axes(y, {split}, b.loc) : y;
 }
 
@@ -203,7 +204,8 @@ std::vector<std::pair<int, int>> pairs_of_shuffle(const std::vector<int>& perm) 
   return pairs;
 }
 
-Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::pair<int, int>>& perm, const char* name) {
+Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::pair<int, int>>& perm, CalledAs function) {
+  const char* const name = called_name(function, "ppermute");
   const BoundAxis b = bound(name, axis);
   for (const auto& [from, to] : perm)
     for (int i : {from, to})
@@ -211,11 +213,11 @@ Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::p
         throw AxisError(fmt::format("{}: perm holds ({}, {}); the positions of the axis `{}` are 0 to {}", name, from, to,
                                     fmt::join(b.names, "`, `"), b.size - 1),
                         effective_loc(b.loc));
-  if (std::string_view(name) == "pshuffle" && static_cast<std::int64_t>(perm.size()) != b.size)
+  if (function == CalledAs::pshuffle && static_cast<std::int64_t>(perm.size()) != b.size)
     throw AxisError(fmt::format("pshuffle: perm has {}, the axis `{}` has {}; give the source of each",
                                 counted(perm.size(), "entry", "entries"), fmt::join(b.names, "`, `"), counted(b.size, "position")),
                     effective_loc(b.loc));
-  return bind_ppermute(x, {b.names, perm}, std::string_view(name) == "pshuffle" ? b.loc.of(CalledAs::pshuffle) : b.loc);
+  return bind_ppermute(x, {b.names, perm}, b.loc.of(function));
 }
 
 Array pbroadcast_of(const Array& x, const AxisName& axis, int source) {

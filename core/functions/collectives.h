@@ -57,8 +57,9 @@ Array pmin_of(const Array& x, const AxisName& axis, const GroupOptions& options)
 Array all_gather_of(const Array& x, const AxisName& axis, const AllGatherOptions& options);
 Array psum_scatter_of(const Array& x, const AxisName& axis, const PsumScatterOptions& options);
 Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int concat_axis, const AllToAllOptions& options,
-                    const char* name);
-Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::pair<int, int>>& perm, const char* name);
+                    CalledAs function = CalledAs::operation);
+Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::pair<int, int>>& perm,
+                  CalledAs function = CalledAs::operation);
 Array pbroadcast_of(const Array& x, const AxisName& axis, int source);
 Array pvary_of(const Array& x, const AxisName& axis);
 std::vector<std::pair<int, int>> pairs_of_shuffle(const std::vector<int>& perm);
@@ -99,24 +100,25 @@ detail::traced_t<T> psum_scatter(const T& x, AxisName axis, PsumScatterOptions o
 template <class T>
 detail::traced_t<T> all_to_all(const T& x, AxisName axis, AxisNumber split_axis, AxisNumber concat_axis, AllToAllOptions options = {}) {
   return detail::map_leaves(detail::to_traced(x),
-                            [&](const Array& a) { return detail::all_to_all_of(a, axis, split_axis, concat_axis, options, "all_to_all"); });
+                            [&](const Array& a) { return detail::all_to_all_of(a, axis, split_axis, concat_axis, options); });
 }
 /// Sends each device's value along the pairs (from, to); a device that receives nothing gets zeros.
 template <class T>
 detail::traced_t<T> ppermute(const T& x, AxisName axis, const std::vector<std::pair<int, int>>& perm) {
-  return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::ppermute_of(a, axis, perm, "ppermute"); });
+  return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::ppermute_of(a, axis, perm); });
 }
 /// The value of device perm[i], on device i.
 template <class T>
 detail::traced_t<T> pshuffle(const T& x, AxisName axis, const std::vector<int>& perm) {
   const auto pairs = detail::pairs_of_shuffle(perm);
-  return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::ppermute_of(a, axis, pairs, "pshuffle"); });
+  return detail::map_leaves(detail::to_traced(x),
+                            [&](const Array& a) { return detail::ppermute_of(a, axis, pairs, detail::CalledAs::pshuffle); });
 }
 /// Swaps the named axis and a dimension.
 template <class T>
 detail::traced_t<T> pswapaxes(const T& x, AxisName axis, AxisNumber array_axis, GroupOptions options = {}) {
   return detail::map_leaves(detail::to_traced(x), [&](const Array& a) {
-    return detail::all_to_all_of(a, axis, array_axis, array_axis, {false, options.axis_index_groups}, "pswapaxes");
+    return detail::all_to_all_of(a, axis, array_axis, array_axis, {false, options.axis_index_groups}, detail::CalledAs::pswapaxes);
   });
 }
 /// The value of the device at position `source`, on all devices.

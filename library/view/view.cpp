@@ -106,99 +106,125 @@ std::string json_of_arrays(const FlatFunction& f) {
   return "[" + out + "]";
 }
 
-}  // namespace
+/// What the page shows of a function: the program after each stage, the steps that execute it, costs and arrays.
+class Page {
+ public:
+  Page(FlatFunction& f, const ViewOptions& options) : f_(f), options_(options), programs_(files_) {}
 
-std::string flat_to_html(FlatFunction& f, const ViewOptions& options) {
-  SourceFiles files;
-  Programs programs(files);
-  std::vector<std::string> stages;
-  const auto add_stage = [&](const std::string& name, std::optional<std::size_t> before, std::size_t after) {
-    stages.push_back(
+  std::string html() {
+    trace();
+    const Ref<CompiledFunction> function = compile();
+    const std::string title = options_.title.empty() ? f_.name : options_.title;
+    return fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
+        "initial-scale=1\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}<noscript><pre>{}</pre></noscript>\n"
+        "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n{}</script>\n</body>\n</html>\n",
+        escaped(title), kViewStyle, kViewBody, escaped(traced_.to_string()), json(title, function->executable()), kViewScript);
+  }
+
+ private:
+  void add_stage(const std::string& name, std::optional<std::size_t> before, std::size_t after) {
+    stages_.push_back(
         fmt::format("{{\"name\":{},\"before\":{},\"after\":{}}}", json_text(name), before ? std::to_string(*before) : "null", after));
-  };
-  const auto add_notes = [&](const std::vector<PassNote>& notes) {
+  }
+  void add_notes(const std::vector<PassNote>& notes) {
     for (const PassNote& n : notes) {
-      const std::size_t before = programs.add(n.before);
-      add_stage(n.pass, before, programs.add(n.after));
+      const std::size_t before = programs_.add(n.before);
+      add_stage(n.pass, before, programs_.add(n.after));
     }
-  };
-  Jaxpr traced;
-  {
+  }
+
+  void trace() {
     const PassNotes notes;
-    traced = flat_make_jaxpr(f);
+    traced_ = flat_make_jaxpr(f_);
     // What is executed meanwhile, to make constants, is compiled on its own.
     std::vector<PassNote> of_tracing = notes.notes();
     std::erase_if(of_tracing, [](const PassNote& n) { return n.pass == kSimplify; });
     add_notes(of_tracing);
+    add_stage("traced", {}, programs_.add(traced_));
   }
-  add_stage("traced", {}, programs.add(traced));
 
-  // What runs it: of sharded arguments, one program for all devices.
-  Ref<CompiledFunction> function = make_ref<CompiledFunction>(f.name, traced, std::vector<bool>(), -1);
-  const bool concrete = all_concrete(f.args);
-  std::optional<PassNotes> notes(std::in_place);
-  ShardedPrograms sharded;
-  if (concrete)
-    if (const Ref<CompiledFunction> partitioned = sharded.find(*function, f.args, [&] { return f.arguments(); }, f.loc))
-      function = partitioned;
-  Executable& code = function->executable();
-  auto* const reporter = dynamic_cast<StepReporter*>(&code);
-  // The passes of the whole program, one after the other; those of loops' bodies show in what the first ones make. A program for several
-  // devices is compiled in parts, between its collectives, each of which is simplified on its own.
-  std::vector<PassNote> compiling, parts;
-  for (const PassNote& n : notes->notes()) {
-    if (!reporter && n.pass == kSimplify)
-      parts.push_back(n);
-    else if (compiling.empty() || &n.before.data() == &compiling.back().after.data())
-      compiling.push_back(n);
+  /// The function that runs it, which for sharded arguments is one program for all devices, with the passes that made it.
+  Ref<CompiledFunction> compile() {
+    Ref<CompiledFunction> function = make_ref<CompiledFunction>(f_.name, traced_, std::vector<bool>(), -1);
+    std::optional<PassNotes> notes(std::in_place);
+    ShardedPrograms sharded;
+    if (all_concrete(f_.args))
+      if (const Ref<CompiledFunction> partitioned = sharded.find(*function, f_.args, [&] { return f_.arguments(); }, f_.loc))
+        function = partitioned;
+    auto* const reporter = dynamic_cast<StepReporter*>(&function->executable());
+    // The passes of the whole program, one after the other; those of loops' bodies show in what the first ones make. A program for several
+    // devices is compiled in parts, between its collectives, each of which is simplified on its own.
+    std::vector<PassNote> compiling, parts;
+    for (const PassNote& n : notes->notes()) {
+      if (!reporter && n.pass == kSimplify)
+        parts.push_back(n);
+      else if (compiling.empty() || &n.before.data() == &compiling.back().after.data())
+        compiling.push_back(n);
+    }
+    notes.reset();  // what runs from here on is not this program's way
+    if (reporter) report_steps(*reporter);
+    add_notes(compiling);
+    shown_ = stages_.size() - 1;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      parts[i].pass = parts.size() == 1 ? std::string(kSimplify) : fmt::format("{}, part {} of {}", kSimplify, i + 1, parts.size());
+      add_notes({parts[i]});
+    }
+    if (!reporter) return function;
+    // A program that was compiled before by another caller is not simplified again.
+    const bool simplified = std::any_of(compiling.begin(), compiling.end(), [](const PassNote& n) { return n.pass == kSimplify; });
+    if (!simplified) add_stage(kSimplify, programs_.add(function->jaxpr()), programs_.add(reporter->program_of_steps()));
+    shown_ = stages_.size() - 1;
+    return function;
   }
-  notes.reset();  // what runs from here on is not this program's way
-  std::string steps = "[]", peaks;
-  if (reporter) {
-    const std::vector<StepReport> reports = reporter->step_reports();
-    const Jaxpr& simple = reporter->program_of_steps();
+
+  /// The steps with the equations that each executes, and their times if they are wanted and can be measured.
+  void report_steps(StepReporter& reporter) {
+    const std::vector<StepReport> reports = reporter.step_reports();
+    const Jaxpr& simple = reporter.program_of_steps();
     std::vector<std::vector<std::size_t>> steps_of_eqn(simple.eqns().size());
     for (std::size_t s = 0; s < reports.size(); ++s)
       for (const int e : reports[s].eqns) steps_of_eqn[static_cast<std::size_t>(e)].push_back(s);
-    programs.add(simple, steps_of_eqn);
+    programs_.add(simple, steps_of_eqn);
     std::vector<double> times;
-    const bool spread = std::any_of(f.args.begin(), f.args.end(), is_spread);
-    if (options.measured && concrete && !spread && !has_any_effects(simple)) times = measured(*reporter, f.args, default_device_id());
-    steps = json_of_steps(reports, times);
+    const bool spread = std::any_of(f_.args.begin(), f_.args.end(), is_spread);
+    if (options_.measured && all_concrete(f_.args) && !spread && !has_any_effects(simple))
+      times = measured(reporter, f_.args, default_device_id());
+    steps_ = json_of_steps(reports, times);
     if (!times.empty())
-      peaks = fmt::format(",\"peaks\":{{\"flops\":{},\"bytes\":{}}}", json_number(host_peaks().flops), json_number(host_peaks().bytes));
+      peaks_ = fmt::format(",\"peaks\":{{\"flops\":{},\"bytes\":{}}}", json_number(host_peaks().flops), json_number(host_peaks().bytes));
   }
-  add_notes(compiling);
-  const std::size_t shown = stages.size() - 1;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    parts[i].pass = parts.size() == 1 ? std::string(kSimplify) : fmt::format("{}, part {} of {}", kSimplify, i + 1, parts.size());
-    add_notes({parts[i]});
-  }
-  // A program that was compiled before by another caller is not simplified again.
-  const bool simplified = std::any_of(compiling.begin(), compiling.end(), [](const PassNote& n) { return n.pass == kSimplify; });
-  if (reporter && !simplified) add_stage(kSimplify, programs.add(function->jaxpr()), programs.add(reporter->program_of_steps()));
 
-  const CostAnalysis cost = code.cost_analysis();
-  const MemoryAnalysis memory = code.memory_analysis();
-  const auto kernels = [&](const char* form, bool wanted) {
-    return wanted ? json_of_kernels(text_of_form(code, form), form) : std::string("{}");
-  };
-  const std::string title = options.title.empty() ? f.name : options.title;
-  const std::string data = fmt::format(
-      "{{\"title\":{},\"stages\":[{}],\"shown\":{},\n\"programs\":{},\n\"graphs\":{},\n\"steps\":{}{},\n\"kernels\":{{\"loops\":{},"
-      "\"llvm\":{},\"asm\":{"
-      "}}},\n"
-      "\"cost\":{{\"flops\":{},\"bytes\":{},\"arguments\":{},\"results\":{},\"temporaries\":{}}},\n\"arrays\":{},\n\"files\":{}}}",
-      json_text(title), fmt::join(stages, ","), reporter ? stages.size() - 1 : shown, programs.json(), programs.graphs(), steps, peaks,
-      kernels("kernels", true), kernels("llvm", options.code), kernels("asm", options.code), json_number(cost.flops),
-      json_number(cost.bytes_accessed), memory.argument_size_in_bytes, memory.output_size_in_bytes, memory.temp_size_in_bytes,
-      json_of_arrays(f), files.json_of_all(options.sources, options.source_folder));
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
-      "initial-scale=1\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}<noscript><pre>{}</pre></noscript>\n"
-      "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n{}</script>\n</body>\n</html>\n",
-      escaped(title), kViewStyle, kViewBody, escaped(traced.to_string()), data, kViewScript);
-}
+  std::string json(const std::string& title, const Executable& code) {
+    const CostAnalysis cost = code.cost_analysis();
+    const MemoryAnalysis memory = code.memory_analysis();
+    const auto kernels = [&](const char* form, bool wanted) {
+      return wanted ? json_of_kernels(text_of_form(code, form), form) : std::string("{}");
+    };
+    return fmt::format(
+        "{{\"title\":{},\"stages\":[{}],\"shown\":{},\n\"programs\":{},\n\"graphs\":{},\n\"steps\":{}{},\n\"kernels\":{{\"loops\":{},"
+        "\"llvm\":{},\"asm\":{"
+        "}}},\n"
+        "\"cost\":{{\"flops\":{},\"bytes\":{},\"arguments\":{},\"results\":{},\"temporaries\":{}}},\n\"arrays\":{},\n\"files\":{}}}",
+        json_text(title), fmt::join(stages_, ","), shown_, programs_.json(), programs_.graphs(), steps_, peaks_, kernels("kernels", true),
+        kernels("llvm", options_.code), kernels("asm", options_.code), json_number(cost.flops), json_number(cost.bytes_accessed),
+        memory.argument_size_in_bytes, memory.output_size_in_bytes, memory.temp_size_in_bytes, json_of_arrays(f_),
+        files_.json_of_all(options_.sources, options_.source_folder));
+  }
+
+  FlatFunction& f_;
+  const ViewOptions& options_;
+  SourceFiles files_;
+  Programs programs_;
+  std::vector<std::string> stages_;
+  std::size_t shown_ = 0;  // the stage that the page opens with
+  Jaxpr traced_;
+  std::string steps_ = "[]", peaks_;
+};
+
+}  // namespace
+
+std::string flat_to_html(FlatFunction& f, const ViewOptions& options) { return Page(f, options).html(); }
 
 }  // namespace detail
 

@@ -28,6 +28,7 @@ constexpr auto kNoDescriptor = std::chrono::milliseconds(100);  // until connect
 constexpr std::size_t kMaxStore = 64 << 20;                     // bytes of all keys and values
 constexpr std::size_t kMaxBacklog = 16 << 20;                   // bytes that one process has not taken yet; beyond, it is cut off
 constexpr std::size_t kMaxStrangers = 64;                       // connections beyond one for each process
+constexpr std::size_t kMaxWaiting = 4096;                       // keys, and states, that are waited for
 
 struct Connection {
   Socket socket;
@@ -146,90 +147,107 @@ struct ControlServer::Impl {
 
   /// Whether the message is one that a process may send now.
   bool handle(Connection& c, ControlMessage m) {
-    const std::size_t n = m.fields.size();
-    if (c.rank < 0) {
-      if (m.type != ControlType::hello || n != 4 || m.fields[0] != kControlProtocol) return false;
-      const std::vector<int> rank = split_ranks(m.fields[2], count);
-      std::string problem;
-      if (!same_secret(m.fields[1], token))
-        problem = "the token is not the coordinator's";
-      else if (m.fields[3] != std::to_string(count))
-        problem = fmt::format("the coordinator is of a job of {}, this one of {}", counted(count, "process", "processes"), m.fields[3]);
-      else if (rank.size() != 1)
-        problem = fmt::format("there is no process `{}` in a job of {}", m.fields[2], count);
-      else if (ranks[static_cast<std::size_t>(rank[0])] != Rank::unknown)
-        problem = fmt::format("process {} has already joined", rank[0]);
-      if (!problem.empty()) {
-        send(c, {ControlType::refused, 0, {problem}});
-        c.closing = true;
-        return true;
-      }
-      c.rank = rank[0];
-      state_of(c) = Rank::there;
-      send(c, {ControlType::welcome, 0, {std::to_string(static_cast<long>(1000 * heartbeat.timeout().count()))}});
-      return true;
-    }
+    if (c.rank < 0) return join(c, m);
     switch (m.type) {
-      case ControlType::set: {
-        if (n == 1) {
-          const auto known = store.find(m.fields[0]);
-          if (known != store.end()) stored -= known->first.size() + known->second.size(), store.erase(known);
-          return true;
-        }
-        if (n != 2 || stored + m.fields[0].size() + m.fields[1].size() > kMaxStore) return false;
-        for (auto g = gets.begin(); g != gets.end();)
-          if (g->key == m.fields[0])
-            send(*g->who, {ControlType::value, g->id, {m.fields[1]}}), g = gets.erase(g);
-          else
-            ++g;
-        const auto [at, is_new] = store.try_emplace(std::move(m.fields[0]));
-        stored += m.fields[1].size() + (is_new ? at->first.size() : 0) - at->second.size();
-        at->second = std::move(m.fields[1]);
-        return true;
-      }
-      case ControlType::get: {
-        if (n != 1 || gets.size() > 4096) return false;
-        const auto known = store.find(m.fields[0]);
-        if (known != store.end())
-          send(c, {ControlType::value, m.id, {known->second}});
-        else if (const auto g =
-                     std::find_if(gets.begin(), gets.end(), [&](const WaitingGet& w) { return w.who == &c && w.key == m.fields[0]; });
-                 g != gets.end())
-          g->id = m.id;  // it has given up the last one, and asks again
-        else
-          gets.push_back({&c, m.id, m.fields[0]});
-        return true;
-      }
-      case ControlType::ask: {
-        if (n != 1 || queries.size() > 4096) return false;
-        const std::vector<int> ms = split_ranks(m.fields[0], 1 << 30);
-        if (ms.empty()) return false;
-        queries.push_back(
-            {&c, m.id, next_query++, Clock::now() + std::chrono::milliseconds(ms[0]), std::vector<std::string>(ranks.size())});
-        send_all({ControlType::tell_state, queries.back().number, {}});
-        return true;
-      }
-      case ControlType::state:
-        if (n != 1) return false;
-        for (Query& q : queries)
-          if (q.number == m.id) q.states[static_cast<std::size_t>(c.rank)] = "+" + m.fields[0];
-        answer_queries(false);
-        return true;
-      case ControlType::failure:
-        if (n != 2) return false;
-        for (int r : split_ranks(m.fields[0], count)) given_up[static_cast<std::size_t>(r)] = true;
-        send_all({ControlType::failed, 0, m.fields});
-        tell_if_over();
-        return true;
-      case ControlType::leave:
-      case ControlType::left_failed:
-        state_of(c) = m.type == ControlType::leave ? Rank::left : Rank::left_failed;
-        answer_queries(false);
-        tell_if_over();
-        return true;
-      case ControlType::heartbeat: return n == 0;
+      case ControlType::set: return set(std::move(m));
+      case ControlType::get: return get(c, std::move(m));
+      case ControlType::ask: return ask(c, m);
+      case ControlType::state: return state(c, m);
+      case ControlType::failure: return failure(m);
+      case ControlType::leave: return leave(c, Rank::left);
+      case ControlType::left_failed: return leave(c, Rank::left_failed);
+      case ControlType::heartbeat: return m.fields.empty();
       default: return false;
     }
+  }
+
+  /// The first message of a connection: protocol, token, rank, and number of processes.
+  bool join(Connection& c, const ControlMessage& m) {
+    if (m.type != ControlType::hello || m.fields.size() != 4 || m.fields[0] != kControlProtocol) return false;
+    const std::vector<int> rank = split_ranks(m.fields[2], count);
+    std::string problem;
+    if (!same_secret(m.fields[1], token))
+      problem = "the token is not the coordinator's";
+    else if (m.fields[3] != std::to_string(count))
+      problem = fmt::format("the coordinator is of a job of {}, this one of {}", counted(count, "process", "processes"), m.fields[3]);
+    else if (rank.size() != 1)
+      problem = fmt::format("there is no process `{}` in a job of {}", m.fields[2], count);
+    else if (ranks[static_cast<std::size_t>(rank[0])] != Rank::unknown)
+      problem = fmt::format("process {} has already joined", rank[0]);
+    if (!problem.empty()) {
+      send(c, {ControlType::refused, 0, {problem}});
+      c.closing = true;
+      return true;
+    }
+    c.rank = rank[0];
+    state_of(c) = Rank::there;
+    send(c, {ControlType::welcome, 0, {std::to_string(static_cast<long>(1000 * heartbeat.timeout().count()))}});
+    return true;
+  }
+
+  /// A key with its value, which those that wait for it get; without a value, the key is removed.
+  bool set(ControlMessage m) {
+    if (m.fields.size() == 1) {
+      const auto known = store.find(m.fields[0]);
+      if (known != store.end()) stored -= known->first.size() + known->second.size(), store.erase(known);
+      return true;
+    }
+    if (m.fields.size() != 2 || stored + m.fields[0].size() + m.fields[1].size() > kMaxStore) return false;
+    for (auto g = gets.begin(); g != gets.end();)
+      if (g->key == m.fields[0])
+        send(*g->who, {ControlType::value, g->id, {m.fields[1]}}), g = gets.erase(g);
+      else
+        ++g;
+    const auto [at, is_new] = store.try_emplace(std::move(m.fields[0]));
+    stored += m.fields[1].size() + (is_new ? at->first.size() : 0) - at->second.size();
+    at->second = std::move(m.fields[1]);
+    return true;
+  }
+
+  bool get(Connection& c, ControlMessage m) {
+    if (m.fields.size() != 1 || gets.size() > kMaxWaiting) return false;
+    const auto known = store.find(m.fields[0]);
+    const auto waits = std::find_if(gets.begin(), gets.end(), [&](const WaitingGet& g) { return g.who == &c && g.key == m.fields[0]; });
+    if (known != store.end())
+      send(c, {ControlType::value, m.id, {known->second}});
+    else if (waits != gets.end())
+      waits->id = m.id;  // it has given up the last one, and asks again
+    else
+      gets.push_back({&c, m.id, std::move(m.fields[0])});
+    return true;
+  }
+
+  /// Asks all processes for their states, within the given milliseconds.
+  bool ask(Connection& c, const ControlMessage& m) {
+    if (m.fields.size() != 1 || queries.size() > kMaxWaiting) return false;
+    const std::vector<int> ms = split_ranks(m.fields[0], 1 << 30);
+    if (ms.empty()) return false;
+    queries.push_back({&c, m.id, next_query++, Clock::now() + std::chrono::milliseconds(ms[0]), std::vector<std::string>(ranks.size())});
+    send_all({ControlType::tell_state, queries.back().number, {}});
+    return true;
+  }
+
+  bool state(const Connection& c, const ControlMessage& m) {
+    if (m.fields.size() != 1) return false;
+    for (Query& q : queries)
+      if (q.number == m.id) q.states[static_cast<std::size_t>(c.rank)] = "+" + m.fields[0];
+    answer_queries(false);
+    return true;
+  }
+
+  bool failure(const ControlMessage& m) {
+    if (m.fields.size() != 2) return false;
+    for (int r : split_ranks(m.fields[0], count)) given_up[static_cast<std::size_t>(r)] = true;
+    send_all({ControlType::failed, 0, m.fields});
+    tell_if_over();
+    return true;
+  }
+
+  bool leave(const Connection& c, Rank how) {
+    state_of(c) = how;
+    answer_queries(false);
+    tell_if_over();
+    return true;
   }
 
   /// Sends heartbeats, and reports the processes of which there were none for too long.

@@ -8,6 +8,7 @@
 #include "weft/core/array/array_lists.h"
 #include "weft/core/array/indexing.h"
 #include "weft/core/base/sizes.h"
+#include "weft/core/errors/called_name.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
@@ -414,7 +415,8 @@ std::vector<Array> flat_fori(const Array& from, const Array& to, FlatFunction& b
   return results;
 }
 
-std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOptions& options, SourceLoc loc) {
+std::vector<Array> flat_scan(CalledAs function, FlatFunction& body, const ScanOptions& options, SourceLoc loc) {
+  const char* const what = called_name(function, "scan");
   const std::size_t num_carry = body.offsets[1];
   const std::span<const Array> all(body.args), init = all.first(num_carry), xs = all.subspan(num_carry);
   const std::vector<std::string> paths = leaf_paths(renamed(body.arguments().children[1], "xs"));
@@ -452,7 +454,7 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
   check_carry({what, leaf_paths(renamed(body.arguments().children[0], "init"))}, carry, traced.data().output_avals(), loc);
   const Hoisted b = hoist_consts(converting(traced, carry));
   std::vector<Array> operands = b.consts;
-  LocScope scope(std::string_view(what) == "map" ? loc.of(CalledAs::map) : loc);
+  LocScope scope(loc.of(function));
   for (std::size_t i = 0; i < carry.size(); ++i) operands.push_back(marks.start(with_type(init[i], carry[i]), i, loc));
   operands.insert(operands.end(), xs.begin(), xs.end());
   if (config.debug_key_reuse) note_loop_keys(b.jaxpr, {b.consts.size(), b.consts.size(), num_carry}, operands, what, loc);

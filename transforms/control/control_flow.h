@@ -22,7 +22,7 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
 /// The arguments of the body are the step's number and the carry.
 std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunction& body, const WhileOptions& options, SourceLoc loc);
 /// The arguments of the body are the carry and xs, whose slices it is called with. Returns the leaves of its result, ys stacked.
-std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOptions& options, SourceLoc loc);
+std::vector<Array> flat_scan(CalledAs function, FlatFunction& body, const ScanOptions& options, SourceLoc loc);
 
 /// Calls `go` with one FlatCall for each function of the tuple.
 template <std::size_t I = 0, class Fs, class Go, class... A>
@@ -77,7 +77,7 @@ template <class F, class X>
 out_t<F, X> map_sequentially(F& f, const X& xs, SourceLoc loc) {
   auto step = [&f](None, const X& x) { return std::pair<None, out_t<F, X>>(none, to_traced(f(x))); };
   FlatCall<decltype(step), None, X> flat(step, loc, none, xs);
-  return flat.make_result(flat_scan("map", flat, {}, loc)).second;
+  return flat.make_result(flat_scan(CalledAs::map, flat, {}, loc)).second;
 }
 
 template <class T>
@@ -173,7 +173,7 @@ auto scan(F f, const Init& init, const Xs& xs, ScanOptions options = {}, SourceL
     static_assert(std::is_same_v<Carry, std::tuple_element_t<0, R>>,
                   "weft: scan's function returns std::pair{carry, y}, the carry of init's type");
     detail::FlatCall<F, Carry, detail::traced_t<Xs>> flat(f, loc, detail::to_traced(init), detail::to_traced(xs));
-    R both = flat.make_result(detail::flat_scan("scan", flat, options, loc));
+    R both = flat.make_result(detail::flat_scan(detail::CalledAs::operation, flat, options, loc));
     return std::pair<Carry, std::tuple_element_t<1, R>>(std::get<0>(std::move(both)), std::get<1>(std::move(both)));
   }
 }

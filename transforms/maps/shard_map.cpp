@@ -33,6 +33,8 @@ class SpecMaker : public RefCounted {
   /// A result's spec as the caller gave it, and what to do if the result isn't the same on all devices that it says so of.
   virtual std::string told(const PartitionSpec& spec) const = 0;
   virtual const char* remedy() const = 0;
+  /// What to do if there is no mesh.
+  virtual const char* mesh_remedy() const = 0;
   virtual std::vector<PartitionSpec> in_specs(const FlatFunction& f) const = 0;
   virtual std::vector<PartitionSpec> out_specs(const FlatFunction& f, std::span<const Aval> blocks) const = 0;
   /// The mesh's axes that are the function's.
@@ -53,6 +55,7 @@ class GivenSpecs final : public SpecMaker {
   const char* remedy() const override {
     return "name the axis in the spec, make it the same (by psum, pmean, pmax), or set check_vma = false if it is";
   }
+  const char* mesh_remedy() const override { return "give one, or enter one with use_mesh"; }
   std::vector<PartitionSpec> in_specs(const FlatFunction& f) const override { return resolve(in_, f.arguments(), "in_specs", f.loc); }
   std::vector<PartitionSpec> out_specs(const FlatFunction& f, std::span<const Aval>) const override {
     return resolve(out_, f.result(), "out_specs", f.loc);
@@ -90,6 +93,7 @@ class SpecsOfAxes final : public SpecMaker {
   const char* remedy() const override {
     return "give the dimension along which the blocks are joined, or make it the same (by psum, pmean, pmax)";
   }
+  const char* mesh_remedy() const override { return "enter one with use_mesh"; }
   std::vector<PartitionSpec> in_specs(const FlatFunction& f) const override {
     return resolve(options_.in_axes, f.arguments(), avals_of(f.args), "in_axes", f.loc);
   }
@@ -233,10 +237,7 @@ class Caches final : public ShardMapCaches {
 
   Ref<JitCache> find(SourceLoc loc) {
     const Mesh* const mesh = specs_->mesh ? &*specs_->mesh : mesh_in_scope();
-    if (!mesh)
-      throw ShardingError(fmt::format("{}: there is no mesh; {}enter one with use_mesh", specs_->name(),
-                                      std::string_view(specs_->name()) == "smap" ? "" : "give one, or "),
-                          effective_loc(loc));
+    if (!mesh) throw ShardingError(fmt::format("{}: there is no mesh; {}", specs_->name(), specs_->mesh_remedy()), effective_loc(loc));
     check_scope(*mesh, loc);
     const std::lock_guard lock(mutex_);
     for (const auto& [known, cache] : caches_)

@@ -46,82 +46,115 @@ Value* KernelEmitter::in_blocks(Value* begin, Value* count, Value*& row) {
   return guard < 0 ? in : ir_.CreateAnd(in, builder_.splat(get(guard, copy), lanes));
 }
 
+/// The iterations of a chunk whose rows belong to the task: a list of their numbers and one of their rows, in the order of the loop.
+class KernelEmitter::RowList {
+ public:
+  RowList(KernelEmitter& emitter, Value* begin, Value* end)
+      : e_(emitter),
+        begin_(begin),
+        count_(emitter.ir_.CreateSub(end, begin)),
+        number_(emitter.ir_.getInt32Ty()),
+        lanes_(emitter.features_.lookups ? kMostLanes : kTableLanes),
+        vector_(llvm::FixedVectorType::get(number_, static_cast<unsigned>(lanes_))),
+        which_(reserve(kNoted + kMostLanes)),
+        where_(reserve(kNoted + kMostLanes)),
+        lane_rows_(reserve(kMostLanes)),
+        lane_flags_(reserve(kMostLanes)) {}
+
+  int lanes() const { return lanes_; }
+
+  /// Lists the current iteration if its row belongs to the task. `length`: of the lists, before and after.
+  Values note(const Values& length) {
+    Value* row = nullptr;
+    Value* in = e_.in_blocks(begin_, count_, row);
+    put(e_.ir_.CreateTrunc(e_.frames_.back().iteration, number_), which_, length[0]), put(row, where_, length[0]);
+    return {e_.ir_.CreateAdd(length[0], e_.ir_.CreateZExt(in, e_.ir_.getInt64Ty()))};
+  }
+
+  /// The same for a vector of iterations.
+  Values note_lanes(const Values& length) {
+    Value* row = nullptr;
+    Value* in = e_.in_blocks(begin_, count_, row);
+    Value* first = e_.ir_.CreateTrunc(e_.frames_.back().iteration, number_);
+    const bool by_vectors = e_.features_.vector_bytes >= 32 && e_.features_.gpu == VectorFeatures::Gpu::none;
+    return by_vectors ? compress(in, row, first, length) : note_one_by_one(in, row, first, length);
+  }
+
+  /// Of the entry that the current iteration reads: the number of the listed iteration, and its row.
+  Value* listed_iteration() { return e_.ir_.CreateZExt(get(which_, e_.frames_.back().iteration), e_.ir_.getInt64Ty()); }
+  Value* listed_row() { return e_.ir_.CreateZExt(get(where_, e_.frames_.back().iteration), e_.ir_.getInt64Ty()); }
+
+ private:
+  llvm::AllocaInst* reserve(std::int64_t size) {
+    llvm::BasicBlock& entry = e_.function_->getEntryBlock();
+    llvm::Type* type = llvm::ArrayType::get(number_, static_cast<std::uint64_t>(size));
+    llvm::AllocaInst* a = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type);
+    a->setAlignment(llvm::Align(64));
+    return a;
+  }
+  void put(Value* v, llvm::AllocaInst* to, Value* at) { e_.ir_.CreateAlignedStore(v, e_.ir_.CreateGEP(number_, to, at), llvm::Align(4)); }
+  Value* get(llvm::AllocaInst* from, Value* at) {
+    return e_.ir_.CreateAlignedLoad(number_, e_.ir_.CreateGEP(number_, from, at), llvm::Align(4));
+  }
+
+  /// Each iteration is written to the end of the list, where the next one overwrites it unless it belongs to the task.
+  Values note_one_by_one(Value* in, Value* row, Value* first, const Values& length) {
+    e_.ir_.CreateAlignedStore(row, lane_rows_, llvm::Align(32));
+    e_.ir_.CreateAlignedStore(e_.ir_.CreateZExt(in, vector_), lane_flags_, llvm::Align(32));
+    return e_.loop(-1, e_.i64(0), e_.i64(lanes_), 1, 1, 0, length, [&](Values v) {
+      Value* lane = e_.frames_.back().iteration;
+      put(e_.ir_.CreateAdd(first, e_.ir_.CreateTrunc(lane, number_)), which_, v[0]), put(get(lane_rows_, lane), where_, v[0]);
+      return Values{e_.ir_.CreateAdd(v[0], e_.ir_.CreateZExt(get(lane_flags_, lane), e_.ir_.getInt64Ty()))};
+    });
+  }
+
+  Values compress(Value* in, Value* row, Value* first, const Values& length) {
+    llvm::IRBuilder<>& ir = e_.ir_;
+    std::vector<llvm::Constant*> numbers;
+    for (int i = 0; i < lanes_; ++i) numbers.push_back(ir.getInt32(static_cast<std::uint32_t>(i)));
+    Value* set = ir.CreateBitCast(in, ir.getIntNTy(static_cast<unsigned>(lanes_)));
+    Value* order = nullptr;
+    if (lanes_ == kTableLanes) {
+      Value* entry = ir.CreateGEP(vector_, lanes_of_sets(e_.module_), ir.CreateZExt(set, ir.getInt64Ty()));
+      order = ir.CreateAlignedLoad(vector_, entry, llvm::Align(32));
+    }
+    const auto closed_up = [&](Value* x) -> Value* {
+      if (order) return ir.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd, {}, {x, order});
+      return ir.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {vector_}, {x, llvm::Constant::getNullValue(vector_), in});
+    };
+    put(closed_up(ir.CreateAdd(e_.builder_.splat(first, lanes_), llvm::ConstantVector::get(numbers))), which_, length[0]);
+    put(closed_up(row), where_, length[0]);
+    return {ir.CreateAdd(length[0], ir.CreateZExt(ir.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, set), ir.getInt64Ty()))};
+  }
+
+  KernelEmitter& e_;
+  Value *begin_, *count_;  // of the task's blocks
+  llvm::Type* number_;
+  int lanes_;
+  llvm::Type* vector_;
+  llvm::AllocaInst *which_, *where_;           // numbers of iterations, and their rows
+  llvm::AllocaInst *lane_rows_, *lane_flags_;  // of a vector, where its lanes are noted one by one
+};
+
 void KernelEmitter::rows(Value* begin, Value* end) {
   const int dim = k_.division.loop;
   const NodeId row_number = ~k_.dag.affine(k_.division.row).terms[0].atom;
   const std::int64_t n = k_.dag.dims[static_cast<std::size_t>(dim)];
-  Value* count = ir_.CreateSub(end, begin);
-  llvm::BasicBlock& entry = function_->getEntryBlock();
-  llvm::Type* number = ir_.getInt32Ty();
-  const auto list = [&](std::uint64_t size) {
-    llvm::AllocaInst* a = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::ArrayType::get(number, size));
-    a->setAlignment(llvm::Align(64));
-    return a;
-  };
-  llvm::AllocaInst *const which = list(kNoted + kMostLanes), *const where = list(kNoted + kMostLanes);
-  const auto put = [&](Value* v, llvm::AllocaInst* to, Value* at) {
-    ir_.CreateAlignedStore(v, ir_.CreateGEP(number, to, at), llvm::Align(4));
-  };
-  const auto note = [&](Values v) {
-    Value* row = nullptr;
-    Value* in = in_blocks(begin, count, row);
-    put(ir_.CreateTrunc(frames_.back().iteration, number), which, v[0]), put(row, where, v[0]);
-    return Values{ir_.CreateAdd(v[0], ir_.CreateZExt(in, ir_.getInt64Ty()))};
-  };
-  const bool by_vectors = features_.vector_bytes >= 32 && features_.gpu == VectorFeatures::Gpu::none;
-  const int lanes = features_.lookups ? kMostLanes : kTableLanes;
-  llvm::Type* type = llvm::FixedVectorType::get(number, static_cast<unsigned>(lanes));
-  llvm::AllocaInst *const lane_rows = list(kMostLanes), *const lane_flags = list(kMostLanes);
-  const auto note_lanes = [&](Values v) {
-    Value* row = nullptr;
-    Value* in = in_blocks(begin, count, row);
-    Value* first = ir_.CreateTrunc(frames_.back().iteration, number);
-    if (!by_vectors) {
-      // Each iteration is written to the end of the list, where the next one overwrites it unless it belongs to the task.
-      ir_.CreateAlignedStore(row, lane_rows, llvm::Align(32)),
-          ir_.CreateAlignedStore(ir_.CreateZExt(in, type), lane_flags, llvm::Align(32));
-      return loop(-1, i64(0), i64(lanes), 1, 1, 0, v, [&](Values w) {
-        Value* lane = frames_.back().iteration;
-        const auto at_lane = [&](llvm::AllocaInst* from) {
-          return ir_.CreateAlignedLoad(number, ir_.CreateGEP(number, from, lane), llvm::Align(4));
-        };
-        put(ir_.CreateAdd(first, ir_.CreateTrunc(lane, number)), which, w[0]), put(at_lane(lane_rows), where, w[0]);
-        return Values{ir_.CreateAdd(w[0], ir_.CreateZExt(at_lane(lane_flags), ir_.getInt64Ty()))};
-      });
-    }
-    std::vector<llvm::Constant*> numbers;
-    for (int i = 0; i < lanes; ++i) numbers.push_back(ir_.getInt32(static_cast<std::uint32_t>(i)));
-    Value* set = ir_.CreateBitCast(in, ir_.getIntNTy(static_cast<unsigned>(lanes)));
-    Value* order = nullptr;
-    if (lanes == kTableLanes)
-      order =
-          ir_.CreateAlignedLoad(type, ir_.CreateGEP(type, lanes_of_sets(module_), ir_.CreateZExt(set, ir_.getInt64Ty())), llvm::Align(32));
-    const auto closed_up = [&](Value* x) -> Value* {
-      if (order) return ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd, {}, {x, order});
-      return ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {type}, {x, llvm::Constant::getNullValue(type), in});
-    };
-    put(closed_up(ir_.CreateAdd(builder_.splat(first, lanes), llvm::ConstantVector::get(numbers))), which, v[0]);
-    put(closed_up(row), where, v[0]);
-    return Values{ir_.CreateAdd(v[0], ir_.CreateZExt(ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, set), ir_.getInt64Ty()))};
-  };
+  RowList list(*this, begin, end);
   loop(-1, i64(0), i64(n), kNoted, 1, 0, {}, [&](Values none) {
     base_level_ = static_cast<int>(frames_.size()) - 1;
     Value* first = frames_.back().iteration;
     Value* last = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateAdd(first, i64(kNoted)), i64(n));
-    Values found{i64(0)};
-    Value* whole = ir_.CreateAdd(first, ir_.CreateAnd(ir_.CreateSub(last, first), i64(-lanes)));
+    Value* whole = ir_.CreateAdd(first, ir_.CreateAnd(ir_.CreateSub(last, first), i64(-list.lanes())));
     const int saved_dim = vector_dim_;
-    lanes_ = lanes, vector_dim_ = dim;
-    found = loop(dim, first, whole, lanes, 1, lanes, found, note_lanes);
+    lanes_ = list.lanes(), vector_dim_ = dim;
+    Values length = loop(dim, first, whole, list.lanes(), 1, list.lanes(), {i64(0)}, [&](Values v) { return list.note_lanes(v); });
     lanes_ = 1, vector_dim_ = saved_dim;
-    found = loop(dim, whole, last, 1, 1, 1, found, note);
-    loop(-1, i64(0), found[0], 1, 1, 0, {}, [&](Values v) {
+    length = loop(dim, whole, last, 1, 1, 1, length, [&](Values v) { return list.note(v); });
+    loop(-1, i64(0), length[0], 1, 1, 0, {}, [&](Values v) {
       Frame& f = frames_.back();
-      const auto noted = [&](llvm::AllocaInst* from) {
-        return ir_.CreateZExt(ir_.CreateAlignedLoad(number, ir_.CreateGEP(number, from, f.iteration), llvm::Align(4)), ir_.getInt64Ty());
-      };
-      f.memo.emplace(key(row_number, {}), noted(where));
-      f.iteration = noted(which);
+      f.memo.emplace(key(row_number, {}), list.listed_row());
+      f.iteration = list.listed_iteration();
       f.dim = dim;
       holds_ = k_.nests[0].stores[0].guard;
       v = run_loops(std::span(s_.nests[0].parallel).subspan(1), std::move(v), [&](Values w) {

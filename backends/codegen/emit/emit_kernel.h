@@ -54,6 +54,7 @@ class KernelEmitter {
   void range(int dim, Value*& low, Value*& high);
   void outer_loops();
   /// Emits the rows of these blocks, for a kernel that is divided by rows.
+  class RowList;
   void rows(Value* begin, Value* end);  // emit_divided.cpp
   Value* in_blocks(Value* begin, Value* count, Value*& row);
   /// Interleaves instruction chains in all blocks except the older ones, if the schedule says so.

@@ -31,8 +31,14 @@ class GpuEmitter {
     std::unordered_map<NodeId, Value*> memo;
   };
 
-  // gpu_emit_control.cpp: points, nests, reductions.
+  // gpu_emit_prologue.cpp
   void prologue(const std::vector<char>& aliased);
+  void annotate_kernel(std::span<const std::size_t> parameters, const std::vector<char>& aliased);
+  std::int64_t teams_of_block() const { return s_.columns ? 32 : s_.threads / s_.team; }
+  Value* number_teams();
+  void place_arguments(std::span<Value* const> given, Value* team_in_block);
+
+  // gpu_emit_control.cpp: points, nests, reductions.
   void points();
   void nest(std::size_t number);
   void in_order(std::span<const int> dims, const std::function<void()>& body);

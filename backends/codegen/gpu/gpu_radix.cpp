@@ -69,102 +69,134 @@ class RadixEmitter : GpuRoutine {
   /// warps before come first.
   void move() {
     begin(R::move_name(bits_), R::kThreads, 6, 10, {0, 1, 4, 5});
-    Value *codes = given_[0], *positions = given_[1], *codes_out = given_[2], *positions_out = given_[3], *counts = given_[4],
-          *totals = given_[5], *n = given_[6], *bit = given_[7], *tiles = given_[8], *flags = given_[9];
-    const auto each = static_cast<std::size_t>(R::tile(bits_) / R::kThreads);
-    Value *line = ir_.CreateUDiv(block_, tiles), *tile = ir_.CreateURem(block_, tiles);
-    Value *first = ir_.CreateMul(tile, i64(R::tile(bits_))), *begin_of_line = ir_.CreateMul(line, n);
-    Value *lane = ir_.CreateAnd(thread_, i32(kWarp - 1)), *warp = ir_.CreateLShr(thread_, i32(5));
-    Value* starts = shared(i32_, kWarps * R::kDigits, "move_starts");  // of each warp, by digit: elements counted, then the first's place
-    Value* tile_codes = shared(code_type(), static_cast<std::uint64_t>(R::tile(bits_)), "move_codes");
-    Value* tile_positions = shared(i32_, static_cast<std::uint64_t>(R::tile(bits_)), "move_positions");
-    Value* targets = shared(i32_, R::kDigits, "move_targets");
+    Tile t{};
+    t.n = given_[6], t.bit = given_[7], t.tiles = given_[8], t.flags = given_[9];
+    t.line = ir_.CreateUDiv(block_, t.tiles), t.number = ir_.CreateURem(block_, t.tiles);
+    t.first = ir_.CreateMul(t.number, i64(R::tile(bits_))), t.begin_of_line = ir_.CreateMul(t.line, t.n);
+    t.lane = ir_.CreateAnd(thread_, i32(kWarp - 1)), t.warp = ir_.CreateLShr(thread_, i32(5));
+    t.starts = shared(i32_, kWarps * R::kDigits, "move_starts");
+    t.codes = shared(code_type(), static_cast<std::uint64_t>(R::tile(bits_)), "move_codes");
+    t.positions = shared(i32_, static_cast<std::uint64_t>(R::tile(bits_)), "move_positions");
+    t.targets = shared(i32_, R::kDigits, "move_targets");
     sums_ = shared(i32_, kWarps, "move_sums");
-    const auto of_warp = [&](int w) { return at(i32_, starts, ir_.CreateAdd(thread_, i32(w * R::kDigits))); };
+    read_codes(t);
+    rank_in_warps(t);
+    start_digits(t);
+    sort_in_block(t);
+    write_sorted(t);
+    ir_.CreateRetVoid();
+  }
 
+ private:
+  /// A block's elements while they are moved.
+  struct Tile {
+    Value *n, *bit, *tiles, *flags;  ///< parameters
+    Value *line, *number, *first, *begin_of_line;
+    Value *lane, *warp;
+    Value* starts;                            ///< of each warp, by digit: elements counted, then the first's place. In shared memory.
+    Value *codes, *positions;                 ///< sorted, in shared memory
+    Value* targets;                           ///< by digit: what is added to a place in the tile. In shared memory.
+    Value* own_starts;                        ///< where the warp's part of `starts` begins
+    std::vector<Value*> code, element, rank;  ///< of the thread's elements: code, number in the line, place in the tile
+  };
+  int elements_of_thread() const { return static_cast<int>(R::tile(bits_) / R::kThreads); }
+  Value* start_of_warp(const Tile& t, int warp) { return at(i32_, t.starts, ir_.CreateAdd(thread_, i32(warp * R::kDigits))); }
+
+  void read_codes(Tile& t) {
     // Elements beyond the end count as the largest code, so that they sort last.
-    std::vector<Value*> code(each), number(each), rank(each);
-    Value* own = ir_.CreateAdd(first, wide(ir_.CreateAdd(ir_.CreateMul(warp, i32(static_cast<std::int64_t>(each) * kWarp)), lane)));
-    for (std::size_t i = 0; i < each; ++i) {
-      number[i] = ir_.CreateAdd(own, i64(static_cast<std::int64_t>(i) * kWarp));
-      Value* there = ir_.CreateICmpULT(number[i], n);
-      Value* read = ir_.CreateSelect(there, number[i], first);
-      Value* found = load(code_type(), at(code_type(), codes, ir_.CreateAdd(begin_of_line, read)));
-      code[i] = ir_.CreateSelect(there, found, llvm::Constant::getAllOnesValue(code_type()));
+    Value* own = ir_.CreateAdd(t.first, wide(ir_.CreateAdd(ir_.CreateMul(t.warp, i32(elements_of_thread() * kWarp)), t.lane)));
+    for (int i = 0; i < elements_of_thread(); ++i) {
+      Value* element = ir_.CreateAdd(own, i64(i * kWarp));
+      Value* there = ir_.CreateICmpULT(element, t.n);
+      Value* read = ir_.CreateSelect(there, element, t.first);
+      Value* found = load(code_type(), at(code_type(), given_[0], ir_.CreateAdd(t.begin_of_line, read)));
+      t.element.push_back(element);
+      t.code.push_back(ir_.CreateSelect(there, found, llvm::Constant::getAllOnesValue(code_type())));
     }
-    for (int w = 0; w < kWarps; ++w) store(i32(0), of_warp(w));
-    threads_.sync_block();
+  }
 
-    Value* below = ir_.CreateSub(ir_.CreateShl(i32(1), lane), i32(1));
-    Value* own_starts = ir_.CreateMul(warp, i32(R::kDigits));
-    for (std::size_t i = 0; i < each; ++i) {
-      Value* d = digit(code[i], bit);
+  /// The rank of each element among those of its warp with the same digit, and each warp's numbers of elements by digit.
+  void rank_in_warps(Tile& t) {
+    for (int w = 0; w < kWarps; ++w) store(i32(0), start_of_warp(t, w));
+    threads_.sync_block();
+    Value* below = ir_.CreateSub(ir_.CreateShl(i32(1), t.lane), i32(1));
+    t.own_starts = ir_.CreateMul(t.warp, i32(R::kDigits));
+    for (Value* code : t.code) {
+      Value* d = digit(code, t.bit);
       Value* alike = threads_.alike(d);
       Value* before = ir_.CreateAnd(alike, below);
-      Value* slot = at(i32_, starts, ir_.CreateAdd(own_starts, d));
+      Value* slot = at(i32_, t.starts, ir_.CreateAdd(t.own_starts, d));
       Value* so_far = load(i32_, slot);
-      rank[i] = ir_.CreateAdd(so_far, count_bits(before));
+      t.rank.push_back(ir_.CreateAdd(so_far, count_bits(before)));
       threads_.sync_warp();
       when(ir_.CreateICmpEQ(before, i32(0)), [&] { store(ir_.CreateAdd(so_far, count_bits(alike)), slot); });
       threads_.sync_warp();
     }
     threads_.sync_block();
+  }
 
-    // From here on, each thread handles the digit equal to its number.
+  /// Where each warp's elements of a digit begin in the tile, and what is added there to reach the line: each thread does the digit equal
+  /// to its number.
+  void start_digits(Tile& t) {
     std::vector<Value*> before_warp;
     Value* of_digit = i32(0);
     for (int w = 0; w < kWarps; ++w) {
       before_warp.push_back(of_digit);
-      of_digit = ir_.CreateAdd(of_digit, load(i32_, of_warp(w)));
+      of_digit = ir_.CreateAdd(of_digit, load(i32_, start_of_warp(t, w)));
     }
     Value* start = scan_block(of_digit).first;
-    for (int w = 0; w < kWarps; ++w) store(ir_.CreateAdd(start, before_warp[static_cast<std::size_t>(w)]), of_warp(w));
-    Value* target = at(i32_, targets, thread_);
+    for (int w = 0; w < kWarps; ++w) store(ir_.CreateAdd(start, before_warp[static_cast<std::size_t>(w)]), start_of_warp(t, w));
+    Value* target = at(i32_, t.targets, thread_);
     either(
-        ir_.CreateICmpUGT(tiles, i64(1)),
+        ir_.CreateICmpUGT(t.tiles, i64(1)),
         [&] {
-          Value* total = load(i32_, at(i32_, totals, ir_.CreateAdd(ir_.CreateMul(line, i64(R::kDigits)), wide(thread_))));
+          Value *counts = given_[4], *totals = given_[5];
+          Value* total = load(i32_, at(i32_, totals, ir_.CreateAdd(ir_.CreateMul(t.line, i64(R::kDigits)), wide(thread_))));
           Value* digit_begins = scan_block(total).first;
-          Value* before_tile = load(i32_, at(i32_, counts, place_of_count(line, tile, tiles)));
+          Value* before_tile = load(i32_, at(i32_, counts, place_of_count(t.line, t.number, t.tiles)));
           store(ir_.CreateSub(ir_.CreateAdd(digit_begins, before_tile), start), target);
         },
         [&] { store(i32(0), target); });
     threads_.sync_block();
+  }
 
-    for (std::size_t i = 0; i < each; ++i) {
-      rank[i] = ir_.CreateAdd(rank[i], load(i32_, at(i32_, starts, ir_.CreateAdd(own_starts, digit(code[i], bit)))));
-      store(code[i], at(code_type(), tile_codes, rank[i]));
+  /// Codes and positions into shared memory, in order.
+  void sort_in_block(Tile& t) {
+    for (std::size_t i = 0; i < t.code.size(); ++i) {
+      t.rank[i] = ir_.CreateAdd(t.rank[i], load(i32_, at(i32_, t.starts, ir_.CreateAdd(t.own_starts, digit(t.code[i], t.bit)))));
+      store(t.code[i], at(code_type(), t.codes, t.rank[i]));
     }
-    when(is_set(flags, R::kWritesPositions), [&] {
+    when(is_set(t.flags, R::kWritesPositions), [&] {
       either(
-          is_set(flags, R::kReadsPositions),
+          is_set(t.flags, R::kReadsPositions),
           [&] {
-            for (std::size_t i = 0; i < each; ++i) {
-              Value* read = ir_.CreateSelect(ir_.CreateICmpULT(number[i], n), number[i], first);
-              store(load(i32_, at(i32_, positions, ir_.CreateAdd(begin_of_line, read))), at(i32_, tile_positions, rank[i]));
+            for (std::size_t i = 0; i < t.element.size(); ++i) {
+              Value* read = ir_.CreateSelect(ir_.CreateICmpULT(t.element[i], t.n), t.element[i], t.first);
+              store(load(i32_, at(i32_, given_[1], ir_.CreateAdd(t.begin_of_line, read))), at(i32_, t.positions, t.rank[i]));
             }
           },
           [&] {
-            for (std::size_t i = 0; i < each; ++i) store(ir_.CreateTrunc(number[i], i32_), at(i32_, tile_positions, rank[i]));
+            for (std::size_t i = 0; i < t.element.size(); ++i) store(ir_.CreateTrunc(t.element[i], i32_), at(i32_, t.positions, t.rank[i]));
           });
     });
     threads_.sync_block();
-
-    Value* left = ir_.CreateSub(n, first);
-    for (std::size_t i = 0; i < each; ++i) {
-      Value* j = ir_.CreateAdd(thread_, i32(static_cast<std::int64_t>(i) * R::kThreads));
-      when(ir_.CreateICmpULT(wide(j), left), [&] {
-        Value* moved = load(code_type(), at(code_type(), tile_codes, j));
-        Value* to = ir_.CreateAdd(load(i32_, at(i32_, targets, digit(moved, bit))), j);
-        Value* place = ir_.CreateAdd(begin_of_line, wide(to));
-        when(is_set(flags, R::kWritesCodes), [&] { store(moved, at(code_type(), codes_out, place)); });
-        when(is_set(flags, R::kWritesPositions), [&] { store(load(i32_, at(i32_, tile_positions, j)), at(i32_, positions_out, place)); });
-      });
-    }
-    ir_.CreateRetVoid();
   }
 
- private:
+  /// From shared memory into the line: neighbouring threads write neighbouring elements.
+  void write_sorted(const Tile& t) {
+    Value* left = ir_.CreateSub(t.n, t.first);
+    for (int i = 0; i < elements_of_thread(); ++i) {
+      Value* j = ir_.CreateAdd(thread_, i32(i * R::kThreads));
+      when(ir_.CreateICmpULT(wide(j), left), [&] {
+        Value* moved = load(code_type(), at(code_type(), t.codes, j));
+        Value* to = ir_.CreateAdd(load(i32_, at(i32_, t.targets, digit(moved, t.bit))), j);
+        Value* place = ir_.CreateAdd(t.begin_of_line, wide(to));
+        when(is_set(t.flags, R::kWritesCodes), [&] { store(moved, at(code_type(), given_[2], place)); });
+        when(is_set(t.flags, R::kWritesPositions), [&] { store(load(i32_, at(i32_, t.positions, j)), at(i32_, given_[3], place)); });
+      });
+    }
+  }
+
   llvm::IntegerType* code_type() { return ir_.getIntNTy(static_cast<unsigned>(bits_)); }
   Value* shared(llvm::Type* t, std::uint64_t n, const char* name) {
     return threads_.shared(t, n, prefix_ + "radix_" + std::to_string(bits_) + "_" + name);

@@ -1,11 +1,8 @@
 #include "weft/backends/codegen/planner/kernel.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "weft/backends/codegen/planner/signature.h"
-#include "weft/backends/codegen/schedule/kernel_cost.h"
 #include "weft/core/base/hash.h"
 
 namespace weft::detail {
@@ -228,134 +225,11 @@ void collapse_loops(Kernel& k) {
   }
 }
 
-namespace {
-
-std::string text(const Dag& dag, const Affine& a) {
-  std::string s;
-  for (const AffineTerm& t : a.terms) {
-    if (!s.empty()) s += t.coef < 0 ? " - " : " + ";
-    const std::int64_t c = s.empty() ? t.coef : std::abs(t.coef);
-    if (c == -1)
-      s += "-";
-    else if (c != 1)
-      s += fmt::format("{}*", c);
-    s += t.atom >= 0 ? fmt::format("i{}", t.atom) : fmt::format("%{}", ~t.atom);
-  }
-  (void)dag;
-  if (s.empty()) return std::to_string(a.constant);
-  if (a.constant != 0) s += fmt::format(" {} {}", a.constant < 0 ? "-" : "+", std::abs(a.constant));
-  return s;
-}
-
-std::string text(const Kernel& k, NodeId id) {
-  const Node& n = k.dag[id];
-  switch (n.kind) {
-    case NodeKind::constant:
-      return n.dtype.is_floating() ? fmt::format("{}:{}", n.floating, n.dtype.short_name())
-                                   : fmt::format("{}:{}", n.integer, n.dtype.short_name());
-    case NodeKind::index: return text(k.dag, k.dag.affine(id));
-    case NodeKind::local: return fmt::format("l{}", n.integer);
-    default: return fmt::format("%{}", id);
-  }
-}
-
-}  // namespace
-
 std::uint64_t structural_hash(const Kernel& k) {
   std::uint64_t h = kFnvStart;
   for (std::int64_t v : signature(k)) h = fnv_with(h, static_cast<std::uint64_t>(v)), h ^= h >> 29;
   return h;
 }
 bool same_code(const Kernel& a, const Kernel& b) { return signature(a) == signature(b); }
-
-std::string to_string(const Kernel& k) {
-  std::string s = fmt::format("{}: flops={} bytes={}\n", k.name, k.cost.flops, k.cost.bytes);
-  const KernelTraffic traffic = element_traffic(k);
-  for (std::size_t a = 0; a < k.args.size(); ++a) {
-    const KernelArg& arg = k.args[a];
-    s += fmt::format("  a{}: {}[{}]", a, arg.dtype.short_name(), arg.elements);
-    if (arg.scratch) s += " scratch";
-    if (traffic.read[a] > 0) s += fmt::format(", {} read", traffic.read[a]);
-    if (arg.written) s += fmt::format(", {} written", traffic.written[a]);
-    s += "\n";
-  }
-  const auto loops = [&](std::string_view what, const std::vector<int>& dims) {
-    std::string t;
-    for (int d : dims) {
-      t += fmt::format(" {} i{} < {}", what, d, k.dag.dims[static_cast<std::size_t>(d)]);
-      if (k.sequential >> d & 1) t += " in order";
-      const LoopLimit& limit = k.limits[static_cast<std::size_t>(d)];
-      if (limit.outer >= 0) t += fmt::format(" (i{} chunks of {})", limit.outer, limit.total);
-    }
-    return t;
-  };
-  s += "  outer" + loops("for", k.outer) + "\n";
-  if (k.division.loop >= 0)
-    s += fmt::format("  divided by {} of i{}, below {}\n", text(k, k.division.row), k.division.loop, k.division.rows);
-  std::vector<char> printed(k.dag.nodes.size());
-  for (const Nest& t : k.nests) {
-    s += "  nest" + loops("for", t.parallel) + loops("reduce", t.reduce) + "\n";
-    const auto print = [&](auto&& self, NodeId id) -> void {
-      if (id < 0 || printed[static_cast<std::size_t>(id)]) return;
-      printed[static_cast<std::size_t>(id)] = 1;
-      const Node& n = k.dag[id];
-      if (n.kind == NodeKind::index)
-        for (const AffineTerm& a : k.dag.affine(id).terms)
-          if (a.atom < 0) self(self, ~a.atom);
-      for (NodeId o : n.operands) self(self, o);
-      const std::string name = fmt::format("    %{} = {} ", id, n.dtype.short_name());
-      switch (n.kind) {
-        case NodeKind::constant:
-        case NodeKind::index:
-        case NodeKind::local: return;
-        case NodeKind::index_div: s += name + fmt::format("({}) / {}\n", text(k, n.operands[0]), n.integer); return;
-        case NodeKind::index_mod: s += name + fmt::format("({}) % {}\n", text(k, n.operands[0]), n.integer); return;
-        case NodeKind::index_below: s += name + fmt::format("0 <= {} < {}\n", text(k, n.operands[0]), n.integer); return;
-        case NodeKind::index_value: s += name + fmt::format("index {}\n", text(k, n.operands[0])); return;
-        case NodeKind::load:
-          s += name + fmt::format("a{}[{}]", n.integer, text(k, n.operands[0])) +
-               (n.operands[1] >= 0 ? " if " + text(k, n.operands[1]) : "") + "\n";
-          return;
-        case NodeKind::op:
-        case NodeKind::math:
-          s += name + std::string(n.kind == NodeKind::op ? name_of(n.op) : name_of(n.function));
-          for (NodeId o : n.operands)
-            if (o >= 0) s += " " + text(k, o);
-          s += "\n";
-      }
-    };
-    const auto store = [&](const Store& w) {
-      s += fmt::format("    a{}[{}] = {}{}\n", w.arg, text(k, w.position), text(k, w.value), w.guard >= 0 ? " if " + text(k, w.guard) : "");
-    };
-    for (const Reduction& r : t.reductions) {
-      print(print, r.value), print(print, r.position);
-      constexpr std::string_view names[] = {"sum", "prod", "max", "min", "and", "or", "xor", "logsumexp"};
-      const std::string_view what = r.kind == Reduction::Kind::reduce    ? names[static_cast<std::size_t>(r.combiner)]
-                                    : r.kind == Reduction::Kind::arg_max ? "argmax"
-                                    : r.kind == Reduction::Kind::arg_min ? "argmin"
-                                                                         : "complex prod";
-      s += fmt::format("    l{} = {} {} {}{}{}\n", r.local, r.dtype.short_name(), what, text(k, r.value),
-                       r.kind == Reduction::Kind::complex_product ? " " + text(k, r.position) : "", r.running ? " (running)" : "");
-    }
-    const auto repeat = [&](auto&& self, const Repeat& r, const std::string& indent) -> void {
-      for (const Repeat::Carried& c : r.carried) {
-        print(print, c.start);
-        s += fmt::format("{}l{} = {}\n", indent, c.local, text(k, c.start));
-      }
-      s += indent + (r.go_on >= 0 ? "while\n" : fmt::format("repeat i{} < {}\n", r.dim, k.dag.dims[static_cast<std::size_t>(r.dim)]));
-      if (r.go_on >= 0) print(print, r.go_on), s += fmt::format("{}  if {}\n", indent, text(k, r.go_on));
-      for (const Repeat& inner : r.inner) self(self, inner, indent + "  ");
-      for (const Repeat::Carried& c : r.carried) print(print, c.next);
-      for (const Store& w : r.stores) print(print, w.position), print(print, w.value), store(w);
-      for (const Repeat::Carried& c : r.carried) s += fmt::format("{}  l{} = {}\n", indent, c.local, text(k, c.next));
-      for (const Repeat::Carried& c : r.carried) s += fmt::format("{}l{} = l{}\n", indent, c.result, c.local);
-    };
-    for (const Repeat& r : t.repeats) repeat(repeat, r, "    ");
-    for (const bool within : {true, false})
-      for (const Store& w : t.stores)
-        if (w.in_reduction == within) print(print, w.position), print(print, w.value), print(print, w.guard), store(w);
-  }
-  return s;
-}
 
 }  // namespace weft::detail

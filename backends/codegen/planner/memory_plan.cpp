@@ -1,6 +1,4 @@
 // Places temporaries into one arena by best fit, and in place where a kernel may overwrite its last-used operand.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -11,8 +9,6 @@
 #include <utility>
 
 #include "weft/backends/codegen/planner/program.h"
-#include "weft/core/base/nesting.h"
-#include "weft/core/ir/sealed_program.h"
 
 namespace weft::detail {
 namespace {
@@ -419,78 +415,6 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
   planner.write_over_temporaries();
   planner.place_temporaries();
   std::erase_if(p.steps, [&](const Step& step) { return does_nothing(p, step, kernels); });
-}
-
-namespace {
-
-std::string buffer_text(const KernelProgram& p, BufferId b) {
-  if (b < 0) return "scratch";
-  const BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
-  const std::string type = to_string(info.aval);
-  switch (info.role) {
-    case BufferInfo::Role::input: return fmt::format("in{}:{}", info.number, type);
-    case BufferInfo::Role::constant: return fmt::format("const{}:{}", info.number, type);
-    case BufferInfo::Role::literal: return fmt::format("literal{}:{}", info.number, type);
-    case BufferInfo::Role::output:
-      return fmt::format("out{}:{}", info.number, type) + (info.reuses_input >= 0 ? fmt::format("@in{}", info.reuses_input) : "");
-    case BufferInfo::Role::temporary: return fmt::format("temp@{}:{}", info.offset, type);
-  }
-  return type;
-}
-
-std::string steps_text(const KernelProgram& p, const KernelProgram& root, const std::string& indent);
-
-std::string control_text(const ControlStep& c, const KernelProgram& root, const std::string& indent) {
-  std::string s;
-  for (std::size_t i = 0; i < c.programs.size(); ++i) {
-    switch (c.kind) {
-      case ControlStep::Kind::scan: s += fmt::format("{}{} times{}:\n", indent, c.length, c.reverse ? ", from the last" : ""); break;
-      case ControlStep::Kind::while_loop: s += indent + (i == 0 ? "while:\n" : "do:\n"); break;
-      case ControlStep::Kind::cond: s += fmt::format("{}branch {}:\n", indent, i); break;
-    }
-    s += steps_text(c.programs[i], root, indent + "  ");
-  }
-  return s;
-}
-
-std::string steps_text(const KernelProgram& p, const KernelProgram& root, const std::string& indent) {
-  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
-  std::string s;
-  for (const Step& step : p.steps) {
-    s += indent;
-    const ControlStep* control = nullptr;
-    switch (step.kind) {
-      case Step::Kind::kernel: s += root.kernels[static_cast<std::size_t>(step.number)].name; break;
-      case Step::Kind::matmul: {
-        const MatmulStep& m = root.matmuls[static_cast<std::size_t>(step.number)];
-        s += fmt::format("matmul m={} n={} k={}", m.m, m.n, m.k);
-        for (const MatmulStep::Batch& b : m.batch) s += fmt::format(" batch={}", b.size);
-        if (m.dtype != float32) s += fmt::format(" {}", m.dtype.name());
-        if (m.bias) s += " bias";
-        if (m.activation != MatmulStep::Activation::none) s += m.activation == MatmulStep::Activation::gelu ? " gelu" : " relu";
-        break;
-      }
-      case Step::Kind::control:
-        control = &p.controls[static_cast<std::size_t>(step.number)];
-        s += std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(control->eqn)].op->name);
-        break;
-      case Step::Kind::opaque: s += std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(step.number)].op->name); break;
-    }
-    s += " (";
-    for (std::size_t i = 0; i < step.buffers.size(); ++i) s += (i ? ", " : "") + buffer_text(p, step.buffers[i]);
-    s += ")\n";
-    if (control) s += control_text(*control, root, indent + "  ");
-  }
-  return s;
-}
-
-}  // namespace
-
-std::string to_string(const KernelProgram& p) {
-  std::string s = steps_text(p, p, "");
-  s += fmt::format("arena {} bytes\n", p.arena_bytes);
-  for (const Kernel& k : p.kernels) s += "\n" + to_string(k);
-  return s;
 }
 
 }  // namespace weft::detail

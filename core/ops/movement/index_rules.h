@@ -26,9 +26,10 @@ struct OutOfBounds {
   GatherScatterMode mode;
   std::optional<FillValue> fill;
 };
-/// The options of a call of `operation` on an array of the dtype; `otherwise` where they name no mode. Throws Error for an unknown mode and
-/// a fill_value without mode "fill", DTypeError for one that the dtype hasn't got.
-OutOfBounds out_of_bounds(const char* operation, const IndexOptions& options, DType dtype, GatherScatterMode otherwise, SourceLoc loc);
+/// The options of a call of `operation` on an array of the dtype; `otherwise` where they name no mode. Throws Error for an unknown mode,
+/// whose text also names `more_modes` of the operation, and a fill_value without mode "fill", DTypeError for one that the dtype hasn't got.
+OutOfBounds out_of_bounds(const char* operation, const IndexOptions& options, DType dtype, GatherScatterMode otherwise, SourceLoc loc,
+                          const char* more_modes = "");
 /// The elements of x at positions along one dimension, the other dimensions running along; all positions are different and inside.
 Array gather_along(const Array& x, const Array& positions, int dim, SourceLoc loc);
 
