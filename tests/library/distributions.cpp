@@ -2,6 +2,7 @@
 // tests/expressions.
 #include <doctest/doctest.h>
 #include <weft/jnp.h>
+#include <weft/linalg.h>
 #include <weft/stats.h>
 #include <weft/testing.h>
 #include <weft/weft.h>
@@ -134,4 +135,40 @@ TEST_CASE("Owen's T function: its integral, its symmetries, and its derivatives"
   CHECK(allclose(owens_t(h, a), vmap(integral)(h, a), 1e-4, 1e-9).item<bool>());
   CHECK(allclose(owens_t(0., array(0.6, float64)), atan(array(0.6, float64)) / (2 * constants::pi), 1e-14).item<bool>());
   check_laws([](Array p, Array q) { return owens_t(p, q); }, array({0.3, 1.2}, float64), array({0.5, 2.0}, float64));
+}
+
+TEST_CASE("parameters of distributions by name are those in order") {
+  namespace s = stats;
+  const Array x = array({0.3f, 0.9f, 1.7f}), k = array({0, 1, 2});
+  const auto same = [](const Array& a, const Array& b) { return a.dtype() == b.dtype() && array_equal(a, b).item<bool>(); };
+  CHECK(same(s::gamma::logpdf(x, {.a = 2, .scale = 3}), s::gamma::logpdf(x, 2, 0, 3)));
+  CHECK(same(s::beta::cdf(x, {.a = 2, .b = 0.5, .scale = 4}), s::beta::cdf(x, 2, 0.5, 0, 4)));
+  CHECK(same(s::t::pdf(x, {.df = 4, .loc = 1}), s::t::pdf(x, 4, 1)));
+  CHECK(same(s::chi2::sf(x, {.df = 4, .loc = 1, .scale = 2}), s::chi2::sf(x, 4, 1, 2)));
+  CHECK(same(s::pareto::ppf(x / 2, {.b = 2, .loc = 1, .scale = 3}), s::pareto::ppf(x / 2, 2, 1, 3)));
+  CHECK(same(s::truncnorm::logsf(x, {.a = -1, .b = 2, .loc = 0.5, .scale = 2}), s::truncnorm::logsf(x, -1, 2, 0.5, 2)));
+  CHECK(same(s::bernoulli::pmf(k, {.p = 0.3}), s::bernoulli::pmf(k, 0.3)));
+  CHECK(same(s::binom::logpmf(k, {.n = 4, .p = 0.3, .loc = 1}), s::binom::logpmf(k, 4, 0.3, 1)));
+  CHECK(same(s::nbinom::pmf(k, {.n = 4, .p = 0.3}), s::nbinom::pmf(k, 4, 0.3)));
+  CHECK(same(s::geom::pmf(k, {.p = 0.3}), s::geom::pmf(k, 0.3)));
+  CHECK(same(s::poisson::cdf(k, {.mu = 2.5}), s::poisson::cdf(k, 2.5)));
+  CHECK(same(s::betabinom::pmf(k, {.n = 4, .a = 2, .b = 3}), s::betabinom::pmf(k, 4, 2, 3)));
+  CHECK(same(s::vonmises::logpdf(x, {.kappa = 2}), s::vonmises::logpdf(x, 2)));
+  CHECK(same(s::wrapcauchy::pdf(x, {.c = 0.3}), s::wrapcauchy::pdf(x, 0.3)));
+  CHECK(same(s::gennorm::cdf(x, {.beta = 1.5}), s::gennorm::cdf(x, 1.5)));
+  const auto fit = [&](Array a) { return sum(s::gamma::logpdf(x, {.a = a})); };
+  CHECK(same(grad(fit)(2.f), grad([&](Array a) { return sum(s::gamma::logpdf(x, a)); })(2.f)));
+}
+
+TEST_CASE("jax.numpy.linalg's names of functions of arrays") {
+  const Array a = reshape(arange(12, float32), {2, 2, 3}), v = array({1.f, 2.f, 3.f}), u = array({0.5f, 0.f, -1.f});
+  const auto same = [](const Array& p, const Array& q) { return array_equal(p, q).item<bool>(); };
+  CHECK(same(linalg::outer(v, u), outer(v, u)));
+  CHECK(same(linalg::cross(v, u), cross(v, u)));
+  CHECK(linalg::vecdot(v, u).item<float>() == -2.5f);
+  CHECK(same(linalg::matmul(a, v), matmul(a, v)));
+  CHECK(same(linalg::tensordot(a, v, 1), matmul(a, v)));
+  CHECK(linalg::matrix_transpose(a).shape() == Shape{2, 3, 2});
+  CHECK(same(linalg::diagonal(a, 1), array({{1.f, 5.f}, {7.f, 11.f}})));
+  CHECK(same(linalg::trace(a, -1), array({3.f, 9.f})));
 }

@@ -127,3 +127,36 @@ TEST_CASE("rarer losses and projections: optax's values and gradients") {
   CHECK(is(projection_box(x, -1, 1), {0.5, -1, 1, 1, 0.25, -0.75}));
   CHECK(is(projection_non_negative(x), {0.5, 0, 3, 2, 0.25, 0}));
 }
+
+TEST_CASE("schedules of cycles, and those whose parameters are given by name: optax's values") {
+  const Array counts = array({0, 5, 15, 20, 22, 30, 40});
+  const auto is = [&](const optim::Schedule& s, const std::vector<double>& want) { return near(vmap(s)(counts), want); };
+  CHECK(is(optim::cosine_onecycle_schedule({.transition_steps = 40, .peak_value = 0.1}),
+           {0.00400000066, 0.0395766832, 0.0971941799, 0.0811745673, 0.0716942996, 0.0283060949, 4e-07}));
+  CHECK(is(optim::linear_onecycle_schedule({.transition_steps = 40, .peak_value = 0.1, .pct_start = 0.25, .div_factor = 10}),
+           {0.01, 0.055, 0.08125, 0.0625, 0.055, 0.025, 1e-06}));
+  CHECK(is(optim::sgdr_schedule({{.init_value = 0, .peak_value = 1, .warmup_steps = 5, .decay_steps = 20},
+                                 {.init_value = 0.1, .peak_value = 0.5, .warmup_steps = 2, .decay_steps = 10}}),
+           {0, 1, 0.24999997, 0.1, 0.5, 0, 0}));
+  CHECK(is(
+      optim::piecewise_interpolate_schedule({.interpolate_type = "cosine", .init_value = 2, .boundaries_and_scales = {{10, 0.5}, {30, 3}}}),
+      {2, 1.5, 1.29289317, 2, 2.30901718, 3, 3}));
+  CHECK(is(optim::exponential_decay(
+               {.init_value = 1, .transition_steps = 10, .decay_rate = 0.5, .transition_begin = 3, .staircase = true, .end_value = 0.2}),
+           {1, 1, 0.5, 0.5, 0.5, 0.25, 0.2}));
+  CHECK(is(optim::warmup_exponential_decay_schedule(
+               {.init_value = 0, .peak_value = 1, .warmup_steps = 5, .transition_steps = 10, .decay_rate = 0.5}),
+           {0, 1, 0.5, 0.353553385, 0.307786107, 0.176776692, 0.0883883461}));
+  CHECK(is(optim::linear_schedule({.init_value = 1, .end_value = 0, .transition_steps = 20, .transition_begin = 5}),
+           {1, 1, 0.5, 0.25, 0.15, 0, 0}));
+  CHECK(is(optim::polynomial_schedule({.init_value = 1, .end_value = 0, .power = 2, .transition_steps = 20}),
+           {1, 0.5625, 0.0625, 0, 0, 0, 0}));
+  CHECK(is(optim::piecewise_constant_schedule({.init_value = 1, .boundaries_and_scales = {{5, 0.5}, {22, 0.1}}}),
+           {1, 0.5, 0.5, 0.5, 0.05, 0.05, 0.05}));
+  CHECK(is(optim::warmup_constant_schedule({.init_value = 0, .peak_value = 1, .warmup_steps = 20}), {0, 0.25, 0.75, 1, 1, 1, 1}));
+  CHECK(has(message_of<Error>([] { optim::sgdr_schedule({}); }), {"sgdr_schedule", "at least one cycle"}));
+  CHECK(has(message_of<Error>([] { optim::cosine_onecycle_schedule({.transition_steps = 2, .peak_value = 1}); }),
+            {"cosine_onecycle_schedule", "from update 0 to update 0"}));
+  CHECK(has(message_of<Error>([] { optim::piecewise_interpolate_schedule({.interpolate_type = "cubic", .init_value = 1}); }),
+            {"interpolate_type is \"cubic\"", "\"linear\" or \"cosine\""}));
+}
