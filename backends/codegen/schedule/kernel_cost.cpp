@@ -14,6 +14,19 @@ void add_open_dims(const Repeat& r, std::uint64_t& dims) {
   for (const Repeat& inner : r.inner) add_open_dims(inner, dims);
 }
 
+/// The cycles of a load from a computed place, unless enough of the innermost loops' iterations read neighbours; else 0.
+double gathered_cycles(const Kernel& k, const std::vector<int>& loops, const Node& load) {
+  constexpr double kRow = 8;  // elements that are loaded as a vector
+  if (load.kind != NodeKind::load || k.dag[load.operands[0]].kind != NodeKind::index) return 0;
+  std::uint64_t computed = 0;
+  for (const AffineTerm& t : k.dag.affine(load.operands[0]).terms)
+    if (t.atom < 0) computed |= k.dag[~t.atom].dims;
+  double neighbours = 1;
+  for (std::size_t i = loops.size(); computed != 0 && i-- > 0 && !(computed >> loops[i] & 1);)
+    neighbours *= static_cast<double>(k.dag.dims[static_cast<std::size_t>(loops[i])]);
+  return computed != 0 && neighbours < kRow ? Target{}.gathered_lane : 0;
+}
+
 struct Counts {
   KernelCost cost;
   KernelTraffic traffic;
@@ -73,7 +86,7 @@ Counts count(const Kernel& k, int vector_bytes) {
       counted[static_cast<std::size_t>(n)] = 1;
       const Node& node = k.dag[n];
       cost.flops += trips(node.dims, open) * node_flops(node);
-      cost.cycles += trips(node.dims, 0) * per_vector * node_cost(node);
+      cost.cycles += trips(node.dims, 0) * std::max(per_vector * node_cost(node), gathered_cycles(k, loops, node));
       if (node.kind == NodeKind::load) read[static_cast<std::size_t>(node.integer)] += trips(node.dims, open);
       for (NodeId o : node.operands) stack.push_back(o);
       if (node.kind == NodeKind::index)
