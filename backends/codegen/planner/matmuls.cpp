@@ -109,9 +109,9 @@ bool KernelPlanner::comes_from_matmul(Var v) const {
 }
 
 /// Whether neighbours along the last dimension, along which matmuls are vectorised, are apart in the memory that the data movement reads.
-bool KernelPlanner::is_transposed(Var v) const {
+bool KernelPlanner::is_transposed(Var v, std::int64_t least_bytes) const {
   const Aval& a = j_.avals[v];
-  if (a.ndim() == 0 || a.dtype.is_complex() || a.shape.back() * a.dtype.itemsize() < target_.vector_bytes) return false;
+  if (a.ndim() == 0 || a.dtype.is_complex() || a.shape.back() * a.dtype.itemsize() < least_bytes) return false;
   Dag dag;
   std::vector<NodeId> at;
   for (const std::int64_t size : a.shape) at.push_back(dag.index_dim(dag.add_dim(size)));

@@ -22,6 +22,10 @@ constexpr double kPositionedGather = 1;  // a gather whose positions are affine 
 constexpr int kMany = 2;                 // readers are counted up to this number
 constexpr std::int64_t kRowChunks = 64;  // pieces into which the rows of large matrices are divided for column reductions
 constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
+// Rows of transposed operands that do not fill vectors are stored if they have so many bytes, each element is read so often, and
+// sums have so many terms: for shorter sums lanes are better along the rows of the other operand.
+constexpr std::int64_t kNarrowRow = 32, kManyReads = 256, kManyTerms = 8;
+constexpr std::size_t kLookAhead = 32;         // equations behind a contraction, among which its readers are looked for
 constexpr std::int64_t kSplitAbove = 1 << 16;  // reductions of more elements per result are split into chunks
 
 /// The movement of an operation with one operand and one result.
@@ -222,15 +226,39 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
 
 /// Whether an operand of a contraction is better stored than computed where it is read: once for each of the other's free elements.
 bool KernelPlanner::stores_factor(const Eqn& e, int operand) const {
-  const Aval avals[] = {j_.aval(e.inputs[0]), j_.aval(e.inputs[1])}, &other = avals[1 - operand];
-  const std::vector<int> free = dot_free_dims(params_as<DotParams>(*e.params).dimension_numbers, 1 - operand, other.ndim());
-  const bool again = std::any_of(free.begin(), free.end(), [&](int d) { return other.shape[d] > 1; });
   const Atom a = e.inputs[static_cast<std::size_t>(operand)];
   const int by = defined_by_[a.var()];
   if (by < 0 || !injective_[static_cast<std::size_t>(by)]) return true;
-  const Kind k = j_.eqns[static_cast<std::size_t>(by)].op->kind;
-  return again &&
-         (k != Kind::movement || is_moved_gather(a.var()) || (operand == 1 && worth_transposing(e, avals) && is_transposed(a.var())));
+  const Aval avals[] = {j_.aval(e.inputs[0]), j_.aval(e.inputs[1])}, &other = avals[1 - operand];
+  const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
+  const auto points = [&](const std::vector<int>& list) {
+    return std::accumulate(list.begin(), list.end(), std::int64_t{1}, [&](std::int64_t n, int d) { return n * other.shape[d]; });
+  };
+  const std::int64_t times = points(dot_free_dims(dims, 1 - operand, other.ndim()));  // that an element is read
+  if (times <= 1) return false;
+  if (j_.eqns[static_cast<std::size_t>(by)].op->kind != Kind::movement || is_moved_gather(a.var())) return true;
+  if (operand != 1 || !worth_transposing(e, avals)) return false;
+  const bool may_be_narrow = times >= kManyReads && points(dims.contracting[0]) >= kManyTerms && !is_hidden_layer(e);
+  return is_transposed(a.var(), may_be_narrow ? std::min<std::int64_t>(target_.vector_bytes, kNarrowRow) : target_.vector_bytes);
+}
+
+/// Whether an expensive function of a contraction's result is contracted again. If lanes are rows of all these contractions, all of them
+/// are filled.
+bool KernelPlanner::is_hidden_layer(const Eqn& e) const {
+  std::vector<Var> results{e.outputs[0]}, expensive;
+  const auto reads = [](const Eqn& reader, const std::vector<Var>& values) {
+    return std::any_of(reader.inputs.begin(), reader.inputs.end(),
+                       [&](const Atom& a) { return !a.is_literal() && std::find(values.begin(), values.end(), a.var()) != values.end(); });
+  };
+  const auto first = static_cast<std::size_t>(&e - j_.eqns.data()) + 1;
+  for (std::size_t i = first; i < std::min(j_.eqns.size(), first + kLookAhead); ++i) {
+    const Eqn& next = j_.eqns[i];
+    const bool of_expensive = reads(next, expensive);
+    if (of_expensive && next.op->kind == Kind::dot) return true;
+    if (!injective_[i] || !(of_expensive || reads(next, results))) continue;
+    (of_expensive || equation_cost(j_, next) > kCheap ? expensive : results).push_back(next.outputs[0]);
+  }
+  return false;
 }
 
 /// Whether a loop nest computes the reduction, wherever it reads its operands.
@@ -395,7 +423,7 @@ bool KernelPlanner::reads_transposed(Var v) const {
   constexpr std::size_t most = 32;
   std::vector<Var> values{v};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (is_transposed(values[i])) return true;
+    if (is_transposed(values[i], target_.vector_bytes)) return true;
     const int made = defined_by_[values[i]];
     if (is_root_[values[i]] || made < 0 || !injective_[static_cast<std::size_t>(made)]) continue;
     const Eqn& e = j_.eqns[static_cast<std::size_t>(made)];

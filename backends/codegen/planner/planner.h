@@ -101,9 +101,10 @@ class KernelPlanner {
   bool is_moved_gather(Var v) const;
   bool needs_memory(const Eqn& reader, int operand) const;
   bool stores_factor(const Eqn& e, int operand) const;
+  bool is_hidden_layer(const Eqn& e) const;
   bool has_too_many_loops(const Eqn& e) const;
   bool is_kernel_reduction(const Eqn& e) const;
-  bool is_transposed(Var v) const;
+  bool is_transposed(Var v, std::int64_t least_bytes) const;
   bool reads_transposed(Var v) const;
   bool matmul_is_kernel(const Eqn& e) const;
   bool comes_from_matmul(Var v) const;

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/backends/agree.h"
+#include "weft/backends/cpu/jit.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -29,6 +30,27 @@ TEST_CASE("matmuls of transposed operands: the second operand of short sums is r
   same(attention, {heads});
   const auto gradient = [&](Xs x) { return Arrays{grad([&](const Array& y) { return sum(sin(attention({y})[0])); })(x[0])}; };
   same(gradient, {heads}, 1e-4);
+}
+
+TEST_CASE("matmuls of transposed operands: rows that do not fill vectors are stored, too, where many sums share them") {
+  const auto times_transposed = [](Xs x) { return Arrays{einsum("ijk,lk->ijl", x[0], x[1])}; };
+  const Array few = values({2, 100, 8}, 1), many = values({3, 200, 8}, 1), square = values({8, 8}, 2);
+  CHECK(has(same(times_transposed, {many, square}), " scratch"));
+  CHECK_FALSE(has(same(times_transposed, {many, values({3, 8}, 2)}), " scratch"));
+  const auto blocks = [](Xs x) { return Arrays{einsum("iajb,ua,vb->ijuv", x[0], x[1], x[1])}; };
+  CHECK(has(same(blocks, {values({20, 8, 15, 8}, 1), square}), " scratch, 64 read, 64 written"));
+  // Layers of networks whose rows go through an expensive function and another layer have a row a lane.
+  const auto network = [](Xs x) {
+    const Array first = tanh(matmul(x[0], transpose(x[1]))), second = tanh(matmul(first, transpose(x[2])));
+    return Arrays{matmul(second, transpose(x[3]))};
+  };
+  const std::string of_few = same(times_transposed, {few, square}),
+                    of_short_sums = same(times_transposed, {values({3, 200, 4}, 1), values({12, 4}, 2)}),
+                    layers = same(network, {values({400, 10}, 1), values({12, 10}, 2), values({12, 12}, 3), values({1, 12}, 4)});
+  if (detail::native_vector_bytes() < 64) return;  // these rows fill shorter vectors
+  CHECK_FALSE(has(of_few, " scratch"));
+  CHECK_FALSE(has(of_short_sums, " scratch"));
+  CHECK_FALSE(has(layers, "f32[144] scratch"));
 }
 
 TEST_CASE("matmuls of transposed operands: of all types, in any order of the dimensions, with long and short sums") {
