@@ -79,9 +79,6 @@ class ScheduledBackend final : public Backend {
   bool is_used_ = false;
 };
 
-// Bytes that planning and LLVM are given: they follow long chains of operations by recursion.
-constexpr std::size_t kCompilerStack = 4 << 20;
-
 /// A backend that also takes programs with shard_map in them.
 template <class B>
 class WithMaps final : public Backend {

@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "weft/core/base/nesting.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/base/thread_object.h"
 #include "weft/core/errors/error.h"
@@ -134,7 +135,7 @@ std::string write_file(llvm::Module& module, llvm::TargetMachine& machine, bool 
     BusyPasses busy(*passes, machine.getTargetTriple().isX86(), has_long_double(module));
     if (machine.addPassesToEmitFile(busy, os, nullptr, type, /*DisableVerify=*/true))
       throw CompileError("cpu: this processor's code generator cannot write files");
-    passes->run(module);
+    with_stack(kCompilerStack, [&] { passes->run(module); });
   } catch (...) {
     // Where memory ended in the middle of LLVM, the passes are half made, and destroying them crashes.
     static_cast<void>(passes.release());

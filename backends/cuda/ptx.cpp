@@ -135,7 +135,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   // Arithmetic by single values; loads and stores stay vectors.
   llvm::cantFail(builder.parsePassPipeline(
       passes, "always-inline,function(scalarizer,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce"));
-  passes.run(module, modules);
+  with_stack(kCompilerStack, [&] { passes.run(module, modules); });
   reorder_clamps(module);
 }
 
@@ -274,7 +274,7 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile))
     throw CompileError("cuda: LLVM was built without a code generator for PTX");
-  passes.run(module);
+  with_stack(kCompilerStack, [&] { passes.run(module); });
   return {out.data(), out.size()};
 }
 

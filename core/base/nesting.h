@@ -17,6 +17,9 @@ int open_traces();
 /// Bytes of the thread's stack below the caller; a large number where the stack is not the thread's own (a coroutine's).
 std::size_t stack_left();
 
+/// Bytes that planning, emission and LLVM are given: they follow long chains of operations by recursion.
+constexpr std::size_t kCompilerStack = 4 << 20;
+
 /// Runs f, on a thread of its own if fewer than `bytes` of this thread's stack are left. Throws what f throws.
 void with_stack(std::size_t bytes, FunctionRef<void()> f);
 

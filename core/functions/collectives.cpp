@@ -198,26 +198,34 @@ Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int co
   return !options.tiled && split != concat ? squeeze_axes(y, {split}, b.loc) : y;
 }
 
-std::vector<std::pair<int, int>> pairs_of_shuffle(const std::vector<int>& perm) {
-  std::vector<std::pair<int, int>> pairs;
-  for (std::size_t i = 0; i < perm.size(); ++i) pairs.push_back({perm[i], static_cast<int>(i)});
-  return pairs;
-}
+namespace {
 
-Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::pair<int, int>>& perm, CalledAs function) {
-  const char* const name = called_name(function, "ppermute");
-  const BoundAxis b = bound(name, axis);
+Array permuted(const Array& x, const BoundAxis& b, const std::vector<std::pair<int, int>>& perm, const char* name, SourceLoc loc) {
   for (const auto& [from, to] : perm)
     for (int i : {from, to})
       if (i < 0 || i >= b.size)
         throw AxisError(fmt::format("{}: perm holds ({}, {}); the positions of the axis `{}` are 0 to {}", name, from, to,
                                     fmt::join(b.names, "`, `"), b.size - 1),
                         effective_loc(b.loc));
-  if (function == CalledAs::pshuffle && static_cast<std::int64_t>(perm.size()) != b.size)
+  return bind_ppermute(x, {b.names, perm}, loc);
+}
+
+}  // namespace
+
+Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::pair<int, int>>& perm) {
+  const BoundAxis b = bound("ppermute", axis);
+  return permuted(x, b, perm, "ppermute", b.loc);
+}
+
+Array pshuffle_of(const Array& x, const AxisName& axis, const std::vector<int>& perm) {
+  const BoundAxis b = bound("pshuffle", axis);
+  if (static_cast<std::int64_t>(perm.size()) != b.size)
     throw AxisError(fmt::format("pshuffle: perm has {}, the axis `{}` has {}; give the source of each",
                                 counted(perm.size(), "entry", "entries"), fmt::join(b.names, "`, `"), counted(b.size, "position")),
                     effective_loc(b.loc));
-  return bind_ppermute(x, {b.names, perm}, b.loc.of(function));
+  std::vector<std::pair<int, int>> pairs;
+  for (std::size_t i = 0; i < perm.size(); ++i) pairs.push_back({perm[i], static_cast<int>(i)});
+  return permuted(x, b, pairs, "pshuffle", b.loc.of(CalledAs::pshuffle));
 }
 
 Array pbroadcast_of(const Array& x, const AxisName& axis, int source) {

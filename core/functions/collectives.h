@@ -58,11 +58,10 @@ Array all_gather_of(const Array& x, const AxisName& axis, const AllGatherOptions
 Array psum_scatter_of(const Array& x, const AxisName& axis, const PsumScatterOptions& options);
 Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int concat_axis, const AllToAllOptions& options,
                     CalledAs function = CalledAs::operation);
-Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::pair<int, int>>& perm,
-                  CalledAs function = CalledAs::operation);
+Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::pair<int, int>>& perm);
+Array pshuffle_of(const Array& x, const AxisName& axis, const std::vector<int>& perm);
 Array pbroadcast_of(const Array& x, const AxisName& axis, int source);
 Array pvary_of(const Array& x, const AxisName& axis);
-std::vector<std::pair<int, int>> pairs_of_shuffle(const std::vector<int>& perm);
 }  // namespace detail
 
 // Collectives (jax.lax's), inside vmap, pmap and shard_map with the named axis. Each takes a pytree and applies to its arrays. All throw
@@ -110,9 +109,7 @@ detail::traced_t<T> ppermute(const T& x, AxisName axis, const std::vector<std::p
 /// The value of device perm[i], on device i.
 template <class T>
 detail::traced_t<T> pshuffle(const T& x, AxisName axis, const std::vector<int>& perm) {
-  const auto pairs = detail::pairs_of_shuffle(perm);
-  return detail::map_leaves(detail::to_traced(x),
-                            [&](const Array& a) { return detail::ppermute_of(a, axis, pairs, detail::CalledAs::pshuffle); });
+  return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::pshuffle_of(a, axis, perm); });
 }
 /// Swaps the named axis and a dimension.
 template <class T>

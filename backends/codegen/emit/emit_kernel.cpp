@@ -9,6 +9,7 @@
 
 #include "weft/backends/codegen/emit/instruction_order.h"
 #include "weft/backends/codegen/schedule/kernel_accesses.h"
+#include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
@@ -348,7 +349,7 @@ void emit_kernel(llvm::Module& module, const Kernel& k, const Schedule& s, const
   llvm::Type* number = llvm::Type::getInt64Ty(context);
   llvm::FunctionType* type =
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {llvm::PointerType::get(context, 0), number, number}, false);
-  KernelEmitter(module, k, s, features, make_function(module, features, name, type)).run();
+  with_stack(kCompilerStack, [&] { KernelEmitter(module, k, s, features, make_function(module, features, name, type)).run(); });
 }
 
 }  // namespace weft::detail

@@ -6,6 +6,7 @@
 
 #include "weft/backends/codegen/emit/blocks.h"
 #include "weft/backends/codegen/gpu/gpu_emitter.h"
+#include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
@@ -391,7 +392,7 @@ GpuEmitter::Values GpuEmitter::accumulate(const Reduction& r, const Values& a) {
 
 void emit_gpu_kernel(llvm::Module& module, const GpuLaunch& launch, const GpuTarget& target, const std::vector<char>& aliased,
                      const std::string& name) {
-  GpuEmitter(module, launch, target, aliased, name).run();
+  with_stack(kCompilerStack, [&] { GpuEmitter(module, launch, target, aliased, name).run(); });
 }
 
 }  // namespace weft::detail
