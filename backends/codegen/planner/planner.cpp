@@ -254,7 +254,7 @@ bool KernelPlanner::is_hidden_layer(const Eqn& e) const {
   for (std::size_t i = first; i < std::min(j_.eqns.size(), first + kLookAhead); ++i) {
     const Eqn& next = j_.eqns[i];
     const bool of_expensive = reads(next, expensive);
-    if (of_expensive && next.op->kind == Kind::dot) return true;
+    if (of_expensive && next.op->reduces == Reduces::contraction) return true;
     if (!injective_[i] || !(of_expensive || reads(next, results))) continue;
     (of_expensive || equation_cost(j_, next) > kCheap ? expensive : results).push_back(next.outputs[0]);
   }
