@@ -94,10 +94,9 @@ int main() {
   const double bandwidth = kLarge / medians_of(8, [&] { large_move(); })[0];
   std::vector<float> a(kLarge / 4, 1.f), b = a, c = a;
   const void* both[] = {a.data(), b.data()};
-  const double adding =
-      kLarge / medians_of(8, [&] {
-        detail::reduce_elements(detail::Combiner::sum, float32, detail::balanced_order(2), both, float32, c.data(), float32, 0, kLarge / 4);
-      })[0];
+  const detail::ReductionOrder order = detail::balanced_order(2);
+  const detail::ArrayReduction sum{detail::Combiner::sum, float32, order, both, float32, c.data(), float32};
+  const double adding = kLarge / medians_of(8, [&] { sum.run(0, kLarge / 4); })[0];
   if (process_index() == 0)
     fmt::print("{{\"processes\": {}, \"L_us\": {:.2f}, \"B_GB_s\": {:.2f}, \"M_GB_s\": {:.2f}}}\n", n, latency * 1e6, bandwidth / 1e9,
                adding / 1e9);

@@ -20,6 +20,12 @@
 namespace weft::detail {
 namespace {
 
+/// A part of an array: where it begins, and its shape.
+struct Box {
+  const std::vector<std::int64_t>& start;
+  const Shape& shape;
+};
+
 /// Reads parts, each once: the last few are kept.
 class Reader {
  public:
@@ -41,33 +47,33 @@ class Reader {
     return data;
   }
 
+  /// The elements of a box of the array that is stored at `path` of the tree in these parts.
+  Ref<Buffer> read_box(const std::vector<StoredPart>& parts, const std::string& path, const Box& box, std::int64_t itemsize, int device) {
+    const Ref<Buffer> out(new HostBuffer(static_cast<std::size_t>(box.shape.num_elements() * itemsize), device));
+    std::int64_t found = 0;
+    for (const StoredPart& p : parts) {
+      Shape common = box.shape;
+      std::vector<std::int64_t> from(box.start.size()), to(box.start.size());
+      bool any = true;
+      for (int d = 0; d < box.shape.size(); ++d) {
+        const auto i = static_cast<std::size_t>(d);
+        const std::int64_t low = std::max(box.start[i], p.start[i]), high = std::min(box.start[i] + box.shape[d], p.start[i] + p.block[d]);
+        any &= low < high;
+        common[d] = high - low, from[i] = low - p.start[i], to[i] = low - box.start[i];
+      }
+      if (!any) continue;
+      copy_box({read(p)->data(), p.block, from}, {out->data(), box.shape, to}, common, itemsize);
+      found += common.num_elements();
+    }
+    if (found != box.shape.num_elements()) fail_checkpoint(folder_, fmt::format("parts of {} are missing", path), loc_);
+    return out;
+  }
+
  private:
   std::string folder_;
   SourceLoc loc_;
   std::vector<std::pair<const StoredPart*, Ref<Buffer>>> kept_;
 };
-
-Ref<Buffer> read_box(const std::vector<StoredPart>& parts, const std::vector<std::int64_t>& start, const Shape& box, std::int64_t itemsize,
-                     int device, Reader& reader, const std::string& folder, const std::string& path, SourceLoc loc) {
-  const Ref<Buffer> out(new HostBuffer(static_cast<std::size_t>(box.num_elements() * itemsize), device));
-  std::int64_t found = 0;
-  for (const StoredPart& p : parts) {
-    Shape common = box;
-    std::vector<std::int64_t> from(start.size()), to(start.size());
-    bool any = true;
-    for (int d = 0; d < box.size(); ++d) {
-      const auto i = static_cast<std::size_t>(d);
-      const std::int64_t low = std::max(start[i], p.start[i]), high = std::min(start[i] + box[d], p.start[i] + p.block[d]);
-      any &= low < high;
-      common[d] = high - low, from[i] = low - p.start[i], to[i] = low - start[i];
-    }
-    if (!any) continue;
-    copy_box(reader.read(p)->data(), p.block, from, out->data(), box, to, common, itemsize);
-    found += common.num_elements();
-  }
-  if (found != box.num_elements()) fail_checkpoint(folder, fmt::format("parts of {} are missing", path), loc);
-  return out;
-}
 
 /// The subfolder to be read, locked so that no concurrent save removes it.
 struct Source {
@@ -99,10 +105,9 @@ std::vector<Array> load_leaves(const std::string& folder, const std::vector<std:
     const std::int64_t itemsize = aval.dtype.itemsize();
     const ConcreteArray* c = as_concrete(like[i]);
     const std::vector<std::int64_t> zero(static_cast<std::size_t>(aval.ndim()), 0);
-    const auto read = [&](const std::vector<std::int64_t>& start, const Shape& box, int device) {
+    const auto read = [&](const std::vector<std::int64_t>& start, const Shape& shape, int device) {
       const bool beyond = is_accelerator(device);
-      const Ref<Buffer> here =
-          read_box(parts[i], start, box, itemsize, beyond ? processes().first_local() : device, reader, from.path, paths[i], loc);
+      const Ref<Buffer> here = reader.read_box(parts[i], paths[i], {start, shape}, itemsize, beyond ? processes().first_local() : device);
       return beyond ? moved(here, device) : here;
     };
     if (!c || !c->placement) {

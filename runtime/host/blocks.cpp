@@ -70,8 +70,7 @@ Sharding sharding_of(const ConcreteArray& x) {
   return Sharding(Device::of_id(x.buffer->device_id()));
 }
 
-void copy_box(const void* from, const Shape& from_shape, std::span<const std::int64_t> from_start, void* to, const Shape& to_shape,
-              std::span<const std::int64_t> to_start, const Shape& box, std::int64_t itemsize) {
+void copy_box(BoxIn<const void> from, BoxIn<void> to, const Shape& box, std::int64_t itemsize) {
   if (box.num_elements() == 0) return;
   // Dimensions that are whole on both sides join the row that is copied at once.
   int outer = box.size();
@@ -79,16 +78,16 @@ void copy_box(const void* from, const Shape& from_shape, std::span<const std::in
   while (outer > 0) {
     --outer;
     row *= box[outer];
-    if (box[outer] != from_shape[outer] || box[outer] != to_shape[outer]) break;
+    if (box[outer] != from.shape[outer] || box[outer] != to.shape[outer]) break;
   }
-  const std::vector<std::int64_t> from_strides = row_major_strides(from_shape), to_strides = row_major_strides(to_shape);
+  const std::vector<std::int64_t> from_strides = row_major_strides(from.shape), to_strides = row_major_strides(to.shape);
   std::int64_t a = 0, b = 0;
   for (int d = 0; d < box.size(); ++d) {
     const auto i = static_cast<std::size_t>(d);
-    a += from_start[i] * from_strides[i], b += to_start[i] * to_strides[i];
+    a += from.start[i] * from_strides[i], b += to.start[i] * to_strides[i];
   }
-  const char* source = static_cast<const char*>(from) + a * itemsize;
-  char* target = static_cast<char*>(to) + b * itemsize;
+  const char* source = static_cast<const char*>(from.data) + a * itemsize;
+  char* target = static_cast<char*>(to.data) + b * itemsize;
   std::vector<std::int64_t> at(static_cast<std::size_t>(outer), 0);
   for (;;) {
     std::memcpy(target, source, static_cast<std::size_t>(row));
@@ -187,7 +186,7 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
   Ref<Buffer> out(new HostBuffer(bytes, device));
   const std::vector<std::int64_t> zero(start.size(), 0);
   if (!c || c->buffer) {
-    copy_box(host_data(x), aval.shape, start, out->data(), box, zero, box, itemsize);
+    copy_box({host_data(x), aval.shape, start}, {out->data(), box, zero}, box, itemsize);
     return out;
   }
   const NamedSharding s = sharding_of(*c).named();
@@ -216,7 +215,7 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
     }
     if (!any) continue;
     if (part == box && block == box) return shared_with(c->shards[k], device);
-    copy_box(c->shards[k]->data(), block, from, out->data(), box, to, part, itemsize);
+    copy_box({c->shards[k]->data(), block, from}, {out->data(), box, to}, part, itemsize);
     found += part.num_elements();
   }
   if (spread && found < box.num_elements()) throw_not_addressable(x);

@@ -27,9 +27,15 @@ Array placed_as_operand(const Aval& aval, Ref<Buffer> buffer, const Ref<const Pl
 /// The sharding of a concrete array; of an uncommitted one, the device that it is on.
 Sharding sharding_of(const ConcreteArray& x);
 
-/// Copies a box of elements between two row-major arrays.
-void copy_box(const void* from, const Shape& from_shape, std::span<const std::int64_t> from_start, void* to, const Shape& to_shape,
-              std::span<const std::int64_t> to_start, const Shape& box, std::int64_t itemsize);
+/// Where a box of elements begins in a row-major array.
+template <class Memory>
+struct BoxIn {
+  Memory* data;
+  const Shape& shape;
+  std::span<const std::int64_t> start;
+};
+/// Copies a box of elements between two arrays.
+void copy_box(BoxIn<const void> from, BoxIn<void> to, const Shape& box, std::int64_t itemsize);
 /// The elements of a box of a concrete array or literal, for `device`: a view if they are contiguous, else a copy. Throws DeviceError if
 /// they are in other processes.
 Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Shape& box, int device);

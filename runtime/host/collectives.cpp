@@ -45,9 +45,8 @@ Ref<Buffer> reduction_group(const CollectivePlan& plan, std::span<const Ref<Buff
   const ReductionOrder order = balanced_order(static_cast<int>(group.size()));
   const std::int64_t chunk = kChunkBytes / plan.in.dtype.itemsize();
   const bool parallel = plan.in.bytes() * static_cast<std::int64_t>(group.size()) > kParallelBytes;
-  for_chunks(plan.in.size(), chunk, parallel, [&](std::int64_t begin, std::int64_t end) {
-    reduce_elements(plan.combiner, plan.in.dtype, order, sources, plan.in.dtype, total->data(), plan.in.dtype, begin, end);
-  });
+  const ArrayReduction r{plan.combiner, plan.in.dtype, order, sources, plan.in.dtype, total->data(), plan.in.dtype};
+  for_chunks(plan.in.size(), chunk, parallel, [&](std::int64_t begin, std::int64_t end) { r.run(begin, end); });
   return total;
 }
 
@@ -110,8 +109,8 @@ void exchange_group(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
     from_start[static_cast<std::size_t>(plan.parts.dim)] = k * part[plan.parts.dim];
     for (std::int64_t j = 0; j < n; ++j) {
       to_start[static_cast<std::size_t>(plan.parts.concat_dim)] = j * part[plan.parts.concat_dim];
-      copy_box(in[static_cast<std::size_t>(group[static_cast<std::size_t>(j)])]->data(), plan.in.shape, from_start, out[to]->data(),
-               plan.out.shape, to_start, part, itemsize);
+      copy_box({in[static_cast<std::size_t>(group[static_cast<std::size_t>(j)])]->data(), plan.in.shape, from_start},
+               {out[to]->data(), plan.out.shape, to_start}, part, itemsize);
     }
   };
   if (plan.out.bytes() * n > kParallelBytes)

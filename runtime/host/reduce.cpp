@@ -79,10 +79,11 @@ void reduce_pairs(const A* __restrict a, const A* __restrict b, A* __restrict ou
 
 /// Arithmetic in A.
 template <class From, class A, class To, class Op>
-void reduce_in_order(const ReductionOrder& order, std::span<const void* const> sources, void* target, std::int64_t begin, std::int64_t end,
-                     Op op) {
+void reduce_in_order(const ArrayReduction& r, std::int64_t begin, std::int64_t end, Op op) {
   alignas(64) A stack[kMaxDepth][kBlock];
-  const std::vector<int>& program = order.program;
+  const std::span<const void* const> sources = r.sources;
+  void* const target = r.target;
+  const std::vector<int>& program = r.order.program;
   if constexpr (std::is_same_v<From, A> && std::is_same_v<A, To>) {
     if (program.size() == 3) {  // two operands
       const auto operand = [&](int i) {
@@ -119,12 +120,12 @@ void reduce_in_order(const ReductionOrder& order, std::span<const void* const> s
 }
 
 template <class Half, class Op>
-void reduce_half(const ReductionOrder& order, std::span<const void* const> sources, bool from_float, void* target, bool to_float,
-                 std::int64_t begin, std::int64_t end, Op op) {
-  if (from_float && to_float) return reduce_in_order<float, float, float>(order, sources, target, begin, end, op);
-  if (from_float) return reduce_in_order<float, float, Half>(order, sources, target, begin, end, op);
-  if (to_float) return reduce_in_order<Half, float, float>(order, sources, target, begin, end, op);
-  reduce_in_order<Half, float, Half>(order, sources, target, begin, end, op);
+void reduce_half(const ArrayReduction& r, std::int64_t begin, std::int64_t end, Op op) {
+  const bool from_float = r.source_dtype == float32, to_float = r.target_dtype == float32;
+  if (from_float && to_float) return reduce_in_order<float, float, float>(r, begin, end, op);
+  if (from_float) return reduce_in_order<float, float, Half>(r, begin, end, op);
+  if (to_float) return reduce_in_order<Half, float, float>(r, begin, end, op);
+  reduce_in_order<Half, float, Half>(r, begin, end, op);
 }
 
 /// f(T{}) for the C++ type of a dtype that is not complex.
@@ -151,14 +152,14 @@ auto with_type(DType dtype, F as) {
 template <class T>
 constexpr bool is_half = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
+/// `as`: the dtype that the elements are computed in, of the operands' size.
 template <class Op>
-void reduce_real(DType dtype, const ReductionOrder& order, std::span<const void* const> sources, DType from, void* target, DType to,
-                 std::int64_t begin, std::int64_t end, Op op) {
-  with_type(dtype, [&]<class T>(T) {
+void reduce_real(DType as, const ArrayReduction& r, std::int64_t begin, std::int64_t end, Op op) {
+  with_type(as, [&]<class T>(T) {
     if constexpr (is_half<T>)
-      reduce_half<T>(order, sources, from == float32, target, to == float32, begin, end, op);
+      reduce_half<T>(r, begin, end, op);
     else
-      reduce_in_order<T, T, T>(order, sources, target, begin, end, op);
+      reduce_in_order<T, T, T>(r, begin, end, op);
   });
 }
 
@@ -193,16 +194,12 @@ SplitReduction split_reduction(std::span<const int> owners) {
 
 DType partial_dtype(DType dtype) { return dtype == float16 || dtype == bfloat16 ? float32 : dtype; }
 
-void reduce_elements(Combiner what, DType dtype, const ReductionOrder& order, std::span<const void* const> sources, DType source_dtype,
-                     void* target, DType target_dtype, std::int64_t begin, std::int64_t end) {
-  if (what == Combiner::max) return reduce_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Max());
-  if (what == Combiner::min) return reduce_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Min());
+void ArrayReduction::run(std::int64_t begin, std::int64_t end) const {
+  if (combiner == Combiner::max) return reduce_real(dtype, *this, begin, end, Max());
+  if (combiner == Combiner::min) return reduce_real(dtype, *this, begin, end, Min());
   // A complex sum is one of the parts.
-  if (dtype.is_complex()) {
-    const DType part = dtype.real_part();
-    return reduce_real(part, order, sources, part, target, part, 2 * begin, 2 * end, Sum());
-  }
-  reduce_real(summed_as(dtype), order, sources, source_dtype, target, target_dtype, begin, end, Sum());
+  if (dtype.is_complex()) return reduce_real(dtype.real_part(), *this, 2 * begin, 2 * end, Sum());
+  reduce_real(summed_as(dtype), *this, begin, end, Sum());
 }
 
 CombineTwo combine_two(Combiner what, DType dtype) {

@@ -37,9 +37,19 @@ DType partial_dtype(DType dtype);
 using CombineTwo = void (*)(const void* a, const void* b, void* out, std::int64_t n);
 /// The function that combines two operands into a third of their dtype; null for 16-bit floats, whose sums are kept as float32.
 CombineTwo combine_two(Combiner what, DType dtype);
-/// Reduces elements begin..end of the sources into the same elements of the target. Sources and target each have the operands' dtype or its
-/// partial_dtype(); `dtype` is the operands'.
-void reduce_elements(Combiner what, DType dtype, const ReductionOrder& order, std::span<const void* const> sources, DType source_dtype,
-                     void* target, DType target_dtype, std::int64_t begin, std::int64_t end);
+
+/// Several arrays that are reduced to one, element by element.
+struct ArrayReduction {
+  Combiner combiner;
+  DType dtype;  ///< of the operands; sources and target each have it or its partial_dtype()
+  const ReductionOrder& order;
+  std::span<const void* const> sources;
+  DType source_dtype;
+  void* target;
+  DType target_dtype;
+
+  /// Reduces elements begin..end of the sources into the same elements of the target.
+  void run(std::int64_t begin, std::int64_t end) const;
+};
 
 }  // namespace weft::detail

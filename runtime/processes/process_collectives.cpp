@@ -30,13 +30,10 @@ constexpr std::int64_t kAlignment = 64;              // of a process's share of 
 Ref<Buffer> new_buffer(std::int64_t bytes, int device) { return Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(bytes), device)); }
 char* address(const Ref<Buffer>& b) { return static_cast<char*>(b->data()); }
 
-/// A reduction over [begin, end), by several threads if it is long.
-void reduce_range(Combiner what, DType dtype, const ReductionOrder& order, std::span<const void* const> sources, DType from, void* target,
-                  DType to, std::int64_t begin, std::int64_t end) {
-  const std::int64_t chunk = kReductionChunk / dtype.itemsize(), chunks = (end - begin + chunk - 1) / chunk;
-  const auto one = [&](std::int64_t i) {
-    reduce_elements(what, dtype, order, sources, from, target, to, begin + i * chunk, std::min(end, begin + (i + 1) * chunk));
-  };
+/// Reduces arrays of n elements, by several threads if they are long.
+void reduce_all(const ArrayReduction& r, std::int64_t n) {
+  const std::int64_t chunk = kReductionChunk / r.dtype.itemsize(), chunks = (n + chunk - 1) / chunk;
+  const auto one = [&](std::int64_t i) { r.run(i * chunk, std::min(n, (i + 1) * chunk)); };
   if (chunks > 1)
     parallel_for(chunks, one);
   else if (chunks == 1)
@@ -151,8 +148,8 @@ class ProcessCollective final : public ReadyCollective {
       for (int i = p.begin; i < p.end; ++i) sources.push_back(in[at(g, i)]->data());
       const std::int64_t bytes = plan_.in.size() * to.itemsize();
       parts[k] = g.ranks.size() == 1 ? new_buffer(bytes, g.device) : scratch(bytes, g.device);  // alone, it is the result
-      reduce_range(plan_.combiner, plan_.in.dtype, balanced_order(p.end - p.begin), sources, plan_.in.dtype, parts[k]->data(), to, 0,
-                   plan_.in.size());
+      reduce_all({plan_.combiner, plan_.in.dtype, balanced_order(p.end - p.begin), sources, plan_.in.dtype, parts[k]->data(), to},
+                 plan_.in.size());
     }
   }
 
@@ -225,8 +222,7 @@ class ProcessCollective final : public ReadyCollective {
         if (s.combine) {
           s.combine(s.right ? other_[k] : own_[k], s.right ? own_[k] : other_[k], sum, plan_.in.size());
         } else {
-          reduce_range(plan_.combiner, plan_.in.dtype, two(), in_order(g, i, own_[k], other_[k]), s.before, sum, s.after, 0,
-                       plan_.in.size());
+          reduce_all({plan_.combiner, plan_.in.dtype, two(), in_order(g, i, own_[k], other_[k]), s.before, sum, s.after}, plan_.in.size());
         }
         own_[k] = sum;
       }
@@ -284,10 +280,9 @@ class ProcessCollective final : public ReadyCollective {
         const bool last = step + 1 == g.steps;
         const Ref<Buffer> sum = last ? totals[k] : scratch(mine.size() * to.itemsize(), g.device);
         char* const target = address(sum) + (last ? mine.begin * to.itemsize() : 0);
-        reduce_range(plan_.combiner, plan_.in.dtype, two(),
-                     in_order(g, step, address(own[k]) + (mine.begin - begins[k]) * g.dtype_before(step, plan_.in.dtype).itemsize(),
-                              other[k]->data()),
-                     g.dtype_before(step, plan_.in.dtype), target, to, 0, mine.size());
+        const DType from = g.dtype_before(step, plan_.in.dtype);
+        const char* const here = address(own[k]) + (mine.begin - begins[k]) * from.itemsize();
+        reduce_all({plan_.combiner, plan_.in.dtype, two(), in_order(g, step, here, other[k]->data()), from, target, to}, mine.size());
         own[k] = sum;
         begins[k] = mine.begin;
       }
@@ -350,8 +345,9 @@ class ProcessCollective final : public ReadyCollective {
       std::vector<const void*> sources;
       for (std::size_t p = 0; p < parts[k].size(); ++p)
         sources.push_back(address(parts[k][p]) + (g.reduction.parts[p].owner == world_.rank() ? own.begin * item : 0));
-      reduce_range(plan_.combiner, plan_.in.dtype, g.reduction.order, sources, g.part_dtype(plan_.in.dtype),
-                   address(totals[k]) + own.begin * bytes, plan_.in.dtype, 0, own.end - own.begin);
+      reduce_all({plan_.combiner, plan_.in.dtype, g.reduction.order, sources, g.part_dtype(plan_.in.dtype),
+                  address(totals[k]) + own.begin * bytes, plan_.in.dtype},
+                 own.end - own.begin);
       if (small) continue;
       for (std::size_t r = 0; r < g.ranks.size(); ++r) {
         if (g.ranks[r] == world_.rank()) continue;
@@ -409,8 +405,8 @@ class ProcessCollective final : public ReadyCollective {
         std::vector<const void*> sources;
         for (const Ref<Buffer>& p : sliced[k]) sources.push_back(address(p) + i * slice);
         Ref<Buffer>& o = out[at(g, i)] = new_buffer(plan_.out.bytes(), device_of(g, i));
-        reduce_range(Combiner::sum, plan_.in.dtype, g.reduction.order, sources, g.part_dtype(plan_.in.dtype), o->data(), plan_.in.dtype, 0,
-                     plan_.out.size());
+        reduce_all({Combiner::sum, plan_.in.dtype, g.reduction.order, sources, g.part_dtype(plan_.in.dtype), o->data(), plan_.in.dtype},
+                   plan_.out.size());
       }
     }
   }
@@ -492,22 +488,22 @@ class ProcessCollective final : public ReadyCollective {
         offset = 0;
         for (int from : g.mine)
           for (int to : theirs) {
-            copy_box(in[at(g, from)]->data(), plan_.in.shape, split_start(to, part), address(going) + offset, part, zero, part, item);
+            copy_box({in[at(g, from)]->data(), plan_.in.shape, split_start(to, part)}, {address(going) + offset, part, zero}, part, item);
             offset += bytes;
           }
         send(call, g, r, going->data(), total);
       }
       for (int from : g.mine)
         for (int to : g.mine)
-          copy_box(in[at(g, from)]->data(), plan_.in.shape, split_start(to, part), out[at(g, to)]->data(), plan_.out.shape,
-                   join_start(from, part), part, item);
+          copy_box({in[at(g, from)]->data(), plan_.in.shape, split_start(to, part)},
+                   {out[at(g, to)]->data(), plan_.out.shape, join_start(from, part)}, part, item);
     }
     wait(call, in, out);
     for (const Incoming& m : incoming) {
       const SharedGroup& g = groups_[m.group];
       const Shape part =
           plan_.in.shape.with(plan_.parts.dim, plan_.in.shape[plan_.parts.dim] / static_cast<std::int64_t>(g.positions.size()));
-      copy_box(address(m.all) + m.offset, part, zero, out[at(g, m.to)]->data(), plan_.out.shape, join_start(m.from, part), part, item);
+      copy_box({address(m.all) + m.offset, part, zero}, {out[at(g, m.to)]->data(), plan_.out.shape, join_start(m.from, part)}, part, item);
     }
   }
 

@@ -449,7 +449,7 @@ Array redistribute(const Array& x, const NamedSharding& s) {
       if (!any) continue;
       const std::int64_t bytes = box.num_elements() * item;
       if (want[w].here && h.here) {
-        copy_box(here[h.position]->data(), source_block, at, blocks[w]->data(), target_block, to, box, item);
+        copy_box({here[h.position]->data(), source_block, at}, {blocks[w]->data(), target_block, to}, box, item);
       } else if (want[w].here) {
         const Ref<Buffer> data = kept.emplace_back(Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(bytes), device)));
         call.receive(h.owners[0], data);
@@ -461,13 +461,13 @@ Array redistribute(const Array& x, const NamedSharding& s) {
         if (std::count(h.owners.begin(), h.owners.end(), r)) continue;
         if (!going) {
           going = kept.emplace_back(Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(bytes), device)));
-          copy_box(here[h.position]->data(), source_block, at, going->data(), box, zero, box, item);
+          copy_box({here[h.position]->data(), source_block, at}, {going->data(), box, zero}, box, item);
         }
         call.send(r, going);
       }
     }
   call.wait({kept, blocks});
-  for (const Incoming& m : incoming) copy_box(m.data->data(), m.box, zero, blocks[m.into]->data(), target_block, m.to, m.box, item);
+  for (const Incoming& m : incoming) copy_box({m.data->data(), m.box, zero}, {blocks[m.into]->data(), target_block, m.to}, m.box, item);
   std::vector<Ref<Buffer>> shards(target.device_ids.size());
   for (std::size_t k : local_positions(target.device_ids)) {
     const std::vector<std::int64_t> begin = block_start(target, s.spec(), target_block, static_cast<std::int64_t>(k));

@@ -30,7 +30,7 @@ TEST_CASE("two operands at once have the bits of the general reduction") {
       std::memset(a + bytes - static_cast<std::size_t>(dtype.itemsize()), dtype.is_bool() ? 1 : -1,
                   static_cast<std::size_t>(dtype.itemsize()));
       const void* const sources[] = {a, b};
-      reduce_elements(what, dtype, two, sources, dtype, wanted, dtype, 0, n);
+      ArrayReduction{what, dtype, two, sources, dtype, wanted, dtype}.run(0, n);
       combine(a, b, got, n);
       CHECK(std::memcmp(wanted, got, bytes) == 0);
     }

@@ -23,21 +23,30 @@ auto factor(const T& one) {
     return one;
 }
 
-/// `transposed`: b is given as its (conjugate) transpose. All matrices are row-major with the given leading dimensions.
+/// Part of a row-major matrix: `row` elements from one row to the next.
 template <class T>
-void subtract(int m, int n, int k, const T* a, int a_row, const T* b, int b_row, bool transposed, T* out, int out_row) {
+struct Part {
+  T* data;
+  int rows, columns, row;
+};
+
+/// out -= a b, or a b^T (b^H of complex numbers) where b is `transposed`.
+template <class T>
+void subtract(Part<const T> a, Part<const T> b, bool transposed, Part<T> out) {
+  const int m = out.rows, n = out.columns, k = a.columns;
   if constexpr (is_complex<T>) {
     const T minus(-1), one(1);
-    Routines<T>::gemm(CblasRowMajor, CblasNoTrans, transposed ? CblasConjTrans : CblasNoTrans, m, n, k, &minus, a, a_row, b, b_row, &one,
-                      out, out_row);
+    Routines<T>::gemm(CblasRowMajor, CblasNoTrans, transposed ? CblasConjTrans : CblasNoTrans, m, n, k, &minus, a.data, a.row, b.data,
+                      b.row, &one, out.data, out.row);
   } else {
-    const MatrixStrides right = transposed ? MatrixStrides{1, b_row} : MatrixStrides{b_row, 1};
-    if (subtract_matmul(m, n, k, a, {a_row, 1}, b, right, out, out_row)) return;
+    const StridedMatrix<T> left{a.data, m, k, a.row, 1};
+    const StridedMatrix<T> right = transposed ? StridedMatrix<T>{b.data, k, n, 1, b.row} : StridedMatrix<T>{b.data, k, n, b.row, 1};
+    if (subtract_matmul(left, right, out.data, out.row)) return;
     const CBLAS_TRANSPOSE how = transposed ? CblasTrans : CblasNoTrans;
     if constexpr (std::is_same_v<T, double>)
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, how, m, n, k, -1, a, a_row, b, b_row, 1, out, out_row);
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, how, m, n, k, -1, a.data, a.row, b.data, b.row, 1, out.data, out.row);
     else
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, how, m, n, k, -1, a, a_row, b, b_row, 1, out, out_row);
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, how, m, n, k, -1, a.data, a.row, b.data, b.row, 1, out.data, out.row);
   }
 }
 
@@ -73,7 +82,8 @@ bool blocked_cholesky(T* a, int n) {
     });
     // Left of the diagonal, and the strip's own square.
     each_strip(rest, [&](int first, int rows) {
-      subtract(rows, first + rows, width, at(a, n, below + first, k), n, at(a, n, below, k), n, true, at(a, n, below + first, below), n);
+      subtract<T>({at(a, n, below + first, k), rows, width, n}, {at(a, n, below, k), first + rows, width, n}, true,
+                  {at(a, n, below + first, below), rows, first + rows, n});
     });
   }
   return true;
@@ -98,7 +108,8 @@ bool blocked_lu(T* a, int m, int n, std::int32_t* pivots) {
       Routines<T>::trsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, width, count, factor(one), panel, m,
                         at(a, m, from, k), m);
       // Everything here is row-major, so a column-major matrix is passed as its transpose.
-      subtract(count, m - below, width, at(a, m, from, k), m, at(a, m, k, below), m, false, at(a, m, from, below), m);
+      subtract<T>({at(a, m, from, k), count, width, m}, {at(a, m, k, below), width, m - below, m}, false,
+                  {at(a, m, from, below), count, m - below, m});
     });
     for (int i = 0; i < width; ++i) pivots[k + i] += k;
   }

@@ -289,24 +289,22 @@ double packed_matmul_steps(const MatmulStep& p) {
 }
 
 template <class T>
-bool subtract_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixStrides a_at, const T* b, MatrixStrides b_at, T* out,
-                     std::int64_t out_row) {
+bool subtract_matmul(const StridedMatrix<T>& a, const StridedMatrix<T>& b, T* out, std::int64_t out_row) {
   MatmulStep p;
   p.dtype = p.right_dtype = p.out_dtype = sizeof(T) == 8 ? float64 : float32;
-  p.m = m, p.n = n, p.k = k, p.a_row = a_at.row, p.a_col = a_at.column, p.b_row = b_at.row, p.b_col = b_at.column, p.out_row = out_row;
+  p.m = a.rows, p.n = b.columns, p.k = a.columns, p.out_row = out_row;
+  p.a_row = a.row_stride, p.a_col = a.column_stride, p.b_row = b.row_stride, p.b_col = b.column_stride;
   Recipe recipe = find_recipe(p.dtype, p.dtype, p.dtype);
   if (!recipe.unit) return false;
   recipe.add = true, recipe.flip_right = sizeof(T) == 8 ? 0x8000000000000000u : 0x8000000080000000u;
-  if (m == 0 || n == 0 || k == 0) return true;
+  if (p.m == 0 || p.n == 0 || p.k == 0) return true;
   const Multiplication whole(recipe, p);
   auto* const scratch = static_cast<char*>(library_scratch(whole.scratch_bytes()));
-  whole.run(reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(b), reinterpret_cast<char*>(out), m, n, scratch);
+  whole.run(reinterpret_cast<const char*>(a.data), reinterpret_cast<const char*>(b.data), reinterpret_cast<char*>(out), p.m, p.n, scratch);
   return true;
 }
-template bool subtract_matmul(std::int64_t, std::int64_t, std::int64_t, const float*, MatrixStrides, const float*, MatrixStrides, float*,
-                              std::int64_t);
-template bool subtract_matmul(std::int64_t, std::int64_t, std::int64_t, const double*, MatrixStrides, const double*, MatrixStrides, double*,
-                              std::int64_t);
+template bool subtract_matmul(const StridedMatrix<float>&, const StridedMatrix<float>&, float*, std::int64_t);
+template bool subtract_matmul(const StridedMatrix<double>&, const StridedMatrix<double>&, double*, std::int64_t);
 
 std::unique_ptr<Matmul> make_packed_matmul(const MatmulStep& p) {
   const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype, p.m, p.k);

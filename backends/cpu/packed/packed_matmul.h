@@ -21,13 +21,15 @@ double packed_matmul_steps(const MatmulStep& p);
 bool has_complex_matmul(DType t);
 std::unique_ptr<Matmul> make_complex_matmul(const MatmulStep& p);
 
-struct MatrixStrides {
-  std::int64_t row = 0, column = 0;  ///< elements from a row, or a column, to the next
-};
-/// out -= a b for an m x k and a k x n matrix of float32 or float64, on the calling thread; out's columns are neighbours. False, and
-/// nothing done, where the processor has no unit.
 template <class T>
-bool subtract_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixStrides a_at, const T* b, MatrixStrides b_at, T* out,
-                     std::int64_t out_row);
+struct StridedMatrix {
+  const T* data;
+  std::int64_t rows, columns;
+  std::int64_t row_stride, column_stride;  ///< elements from a row, or a column, to the next
+};
+/// out -= a b for matrices of float32 or float64, on the calling thread; in `out` a row's elements are neighbours, and `out_row` elements
+/// are from one row to the next. False, and nothing done, where the processor has no unit.
+template <class T>
+bool subtract_matmul(const StridedMatrix<T>& a, const StridedMatrix<T>& b, T* out, std::int64_t out_row);
 
 }  // namespace weft::detail
