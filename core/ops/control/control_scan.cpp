@@ -97,6 +97,64 @@ JvpResult Scan::jvp_call(const JvpContext& c) {
   return result;
 }
 
+namespace {
+
+/// Of each residual of a body, the array that it is or that it is a slice of: a residual that is one of the body's constants, or a slice
+/// of xs, need not be stacked again. Empty for those that the steps compute.
+struct Forwarded {
+  Array whole;
+  bool constant;  ///< the same in each step
+};
+using ForwardedResiduals = std::vector<std::optional<Forwarded>>;
+
+ForwardedResiduals forwarded_residuals(const LinearizedProgram& lin, const Counts& n, std::span<const Array> in) {
+  const JaxprData& d = lin.primal.data();
+  ForwardedResiduals out(static_cast<std::size_t>(lin.num_residuals));
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const Atom a = d.outputs[n.carry + n.ys + k];
+    if (a.is_literal() || a.var() >= d.first_result()) continue;
+    if (a.var() < d.first_input()) {
+      out[k] = Forwarded{d.consts[a.var()], true};
+      continue;
+    }
+    const std::size_t i = a.var() - d.first_input();
+    if (i < n.consts || i >= n.consts + n.carry) out[k] = Forwarded{in[i], i < n.consts};
+  }
+  return out;
+}
+
+/// The body with, beside its results, the residuals that its steps compute.
+Jaxpr body_with_residuals(const Scan::Params& p, const LinearizedProgram& lin, const ForwardedResiduals& forwarded) {
+  const auto in = p.jaxpr.data().input_avals();
+  return make_program("scan", {in.begin(), in.end()}, [&](std::span<const Array> a) {
+    const std::vector<Array> r = eval_jaxpr(lin.primal, a);
+    const std::size_t num_out = r.size() - forwarded.size();
+    std::vector<Array> out(r.begin(), r.begin() + static_cast<std::ptrdiff_t>(num_out));
+    for (std::size_t k = 0; k < forwarded.size(); ++k)
+      if (!forwarded[k]) out.push_back(r[num_out + k]);
+    return out;
+  });
+}
+
+/// The residuals as operands of the linear scan.
+struct ResidualOperands {
+  std::vector<Array> constant, stepwise;
+  std::vector<std::pair<bool, std::size_t>> place;  ///< of each: whether it is constant, and its position among those
+};
+ResidualOperands residual_operands(const ForwardedResiduals& forwarded, std::span<const Array> stacked) {
+  ResidualOperands out;
+  std::size_t next = 0;
+  for (const std::optional<Forwarded>& from : forwarded) {
+    const bool is_constant = from && from->constant;
+    std::vector<Array>& group = is_constant ? out.constant : out.stepwise;
+    out.place.emplace_back(is_constant, group.size());
+    group.push_back(from ? from->whole : stacked[next++]);
+  }
+  return out;
+}
+
+}  // namespace
+
 JvpResult Scan::linearize_call(const JvpContext& c) {
   const Params& p = c.get<Params>();
   const Counts n = count(p);
@@ -110,47 +168,15 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
   std::vector<bool> wanted = lin.nonzero_out;
   std::copy(carry.begin(), carry.end(), wanted.begin());
   if (p.checkpoints != 0 && p.length > 0 && count_true(wanted) > 0) return linearize_checkpointed(p, c, carry);
-  const std::size_t num_out = n.carry + n.ys, residuals = static_cast<std::size_t>(lin.num_residuals);
-
-  // A residual that is one of the body's constants, or a slice of xs, need not be stacked again.
-  const JaxprData& d = lin.primal.data();
-  struct Forwarded {
-    Array whole;
-    bool constant;
-  };
-  auto forwarded = [&](std::size_t k) -> std::optional<Forwarded> {
-    const Atom a = d.outputs[num_out + k];
-    if (a.is_literal() || a.var() >= d.first_result()) return {};
-    if (a.var() < d.first_input()) return Forwarded{d.consts[a.var()], true};
-    const std::size_t i = a.var() - d.first_input();
-    if (i >= n.consts && i < n.consts + n.carry) return {};
-    return Forwarded{c.in[i], i < n.consts};
-  };
-  std::vector<std::size_t> saved;
-  for (std::size_t k = 0; k < residuals; ++k)
-    if (!forwarded(k)) saved.push_back(k);
-
+  const std::size_t num_out = n.carry + n.ys;
+  const ForwardedResiduals forwarded = forwarded_residuals(lin, n, c.in);
   Params primal = p;
-  const auto body_in = p.jaxpr.data().input_avals();
-  primal.jaxpr = make_program("scan", {body_in.begin(), body_in.end()}, [&](std::span<const Array> a) {
-    const std::vector<Array> r = eval_jaxpr(lin.primal, a);
-    std::vector<Array> out(r.begin(), r.begin() + static_cast<std::ptrdiff_t>(num_out));
-    for (std::size_t k : saved) out.push_back(r[num_out + k]);
-    return out;
-  });
+  primal.jaxpr = body_with_residuals(p, lin, forwarded);
   const std::vector<Array> r = bind_scan(primal, c.in, c.loc);
   JvpResult result{{r.begin(), r.begin() + static_cast<std::ptrdiff_t>(num_out)}, std::vector<Tangent>(num_out)};
 
   // The linear scan: (constant residuals, dconsts; dcarry; residuals of each step, dxs) -> (dcarry; dys).
-  std::vector<Array> constant, stepwise;
-  std::vector<std::pair<bool, std::size_t>> place(residuals);  // whether it is constant, and its position there
-  for (std::size_t k = 0, s = 0; k < residuals; ++k) {
-    const auto from = forwarded(k);
-    const bool is_constant = from && from->constant;
-    std::vector<Array>& group = is_constant ? constant : stepwise;
-    place[k] = {is_constant, group.size()};
-    group.push_back(from ? from->whole : r[num_out + s++]);
-  }
+  const auto [constant, stepwise, place] = residual_operands(forwarded, std::span(r).subspan(num_out));
   std::vector<Array> tangents;
   for (std::size_t i : where_true(nonzero_in)) tangents.push_back(instantiate(c.tangents[i], c.in[i].aval(), c.loc));
   const std::span<const Array> t(tangents);
