@@ -3,6 +3,14 @@
 #include "weft/core/ir/jaxpr.h"
 #include "weft/transforms/call_types.h"
 
+// A sentence for arguments that are passed to a transform instead of to the function that it gives.
+#define WEFT_GIVES_A_FUNCTION(name)                                                                               \
+  template <class F, std::same_as<Array> A, class... More>                                                        \
+  auto name(F f, const A&, const More&...) {                                                                      \
+    static_assert(!sizeof(F), "weft: " #name "(f) gives a function, which takes the arguments: " #name "(f)(x)"); \
+    return f;                                                                                                     \
+  }
+
 namespace weft::detail {
 
 /// One call of a function, flattened.

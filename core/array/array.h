@@ -49,6 +49,11 @@ struct ListStart {
   SourceLoc loc;
 };
 [[noreturn]] void throw_empty_array(SourceLoc loc);
+/// Numbers next to each other that are an operand: a vector, std::array or span.
+template <class R>
+concept OperandNumbers = ScalarType<typename R::value_type> && !std::same_as<typename R::value_type, long double> &&
+                         requires(const R& r) { *r.data(); } && !requires(const R& r) { r.rows(); } && !requires(const R& r) { r.rank(); };
+Array array_of_elements(const void* elements, DType dtype, std::int64_t count, const Shape& shape, std::optional<DType> as, SourceLoc loc);
 /// Copies the elements to `out`, converted to the dtype; waits for them, and throws where there are no values.
 void read_elements(const Array& x, DType as, void* out, const char* operation, SourceLoc loc);
 /// The address of the elements on the host; throws DTypeError if the dtype is not `as`.
@@ -68,9 +73,17 @@ class Array {
   Array(const Array&) = default;
   Array(Array&&) noexcept = default;
   explicit Array(detail::Ref<detail::ArrayImpl> impl) : impl_(std::move(impl)) {}
-  Array& operator=(const Array&) & = default;  // an lvalue only: `x(0) = 1.f` doesn't compile
+  Array& operator=(const Array&) & = default;
   Array& operator=(Array&&) & noexcept = default;
-  void operator=(const Array&) && = delete;
+#define WEFT_IMMUTABLE(op)                                                                                                          \
+  template <class T>                                                                                                                \
+  void operator op(const T&)&& {                                                                                                    \
+    static_assert(!sizeof(T), "weft: an array's elements can't be assigned to: write x = x.at(i).set(v), x = x.at(i).add(v), ..."); \
+  }
+#define WEFT_IMMUTABLE_OPERATORS WEFT_IMMUTABLE(=) WEFT_IMMUTABLE(+=) WEFT_IMMUTABLE(-=) WEFT_IMMUTABLE(*=) WEFT_IMMUTABLE(/=)
+  WEFT_IMMUTABLE_OPERATORS
+#undef WEFT_IMMUTABLE_OPERATORS
+#undef WEFT_IMMUTABLE
 
   /// Whether it holds nothing (was default-constructed).
   bool is_empty_handle() const { return !impl_; }
@@ -155,9 +168,11 @@ class Array {
   Array name(Axis axis, const ReduceOptions&, SourceLoc loc = SourceLoc::here()) const; \
   Array name(const ReduceOptions&, SourceLoc loc = SourceLoc::here()) const
 #define WEFT_RUNNING(name) Array name(SourceLoc loc = SourceLoc::here()) const; \
+  Array name(detail::NoneValue auto, SourceLoc loc = SourceLoc::here()) const { return name(loc); } \
   Array name(AxisNumber axis, SourceLoc loc = SourceLoc::here()) const; \
   Array name(const CumulativeOptions&, SourceLoc loc = SourceLoc::here()) const
 #define WEFT_SORTED(name) Array name(AxisNumber axis = -1, SourceLoc loc = SourceLoc::here()) const; \
+  Array name(detail::NoneValue auto, SourceLoc loc = SourceLoc::here()) const { return ravel(loc).name(-1, loc); } \
   Array name(const SortOptions&, SourceLoc loc = SourceLoc::here()) const
 #define WEFT_METHOD(name) Array name(SourceLoc loc = SourceLoc::here()) const
   WEFT_REDUCTION(sum); WEFT_REDUCTION(prod); WEFT_REDUCTION(mean); WEFT_REDUCTION(var); WEFT_REDUCTION(std); WEFT_REDUCTION(max);
@@ -188,33 +203,18 @@ class Array {
   Array matmul(Arg other) const;
   Array clip(Arg lo, Arg hi) const;
 
-  friend Array operator+(Arg a, Arg b);
-  friend Array operator-(Arg a, Arg b);
-  friend Array operator*(Arg a, Arg b);
-  friend Array operator/(Arg a, Arg b);
-  friend Array operator%(Arg a, Arg b);
-  friend Array operator==(Arg a, Arg b);
-  friend Array operator!=(Arg a, Arg b);
-  friend Array operator<(Arg a, Arg b);
-  friend Array operator<=(Arg a, Arg b);
-  friend Array operator>(Arg a, Arg b);
-  friend Array operator>=(Arg a, Arg b);
-  friend Array operator&(Arg a, Arg b);
-  friend Array operator|(Arg a, Arg b);
-  friend Array operator^(Arg a, Arg b);
-  friend Array operator<<(Arg a, Arg b);
-  friend Array operator>>(Arg a, Arg b);
-  friend Array operator-(Arg a);
-  friend Array operator+(Arg a);
-  friend Array operator~(Arg a);
-  Array& operator+=(Arg b) &;
-  Array& operator-=(Arg b) &;
-  Array& operator*=(Arg b) &;
-  Array& operator/=(Arg b) &;
-  Array& operator%=(Arg b) &;
-  Array& operator&=(Arg b) &;
-  Array& operator|=(Arg b) &;
-  Array& operator^=(Arg b) &;
+  // clang-format off
+#define WEFT_BINARY(op) friend Array operator op(Arg a, Arg b)
+  WEFT_BINARY(+); WEFT_BINARY(-); WEFT_BINARY(*); WEFT_BINARY(/); WEFT_BINARY(%); WEFT_BINARY(&); WEFT_BINARY(|); WEFT_BINARY(^);
+  WEFT_BINARY(<<); WEFT_BINARY(>>); WEFT_BINARY(==); WEFT_BINARY(!=); WEFT_BINARY(<); WEFT_BINARY(<=); WEFT_BINARY(>); WEFT_BINARY(>=);
+#undef WEFT_BINARY
+#define WEFT_UNARY(op) friend Array operator op(Arg a)
+  WEFT_UNARY(-); WEFT_UNARY(+); WEFT_UNARY(~);
+#undef WEFT_UNARY
+#define WEFT_ASSIGN(op) Array& operator op(Arg b) &
+  WEFT_ASSIGN(+=); WEFT_ASSIGN(-=); WEFT_ASSIGN(*=); WEFT_ASSIGN(/=); WEFT_ASSIGN(%=); WEFT_ASSIGN(&=); WEFT_ASSIGN(|=); WEFT_ASSIGN(^=);
+#undef WEFT_ASSIGN
+  // clang-format on
   friend std::ostream& operator<<(std::ostream& os, const Array& x);
 
   /// For the library: what the handle points to, and its abstract value.
@@ -235,7 +235,7 @@ std::vector<T> to_vector(const Array& x, SourceLoc loc = SourceLoc::here()) {
   return x.to_vector<T>(loc);
 }
 
-/// An operand: an Array, a number or a list of integers, and the line on which it was passed.
+/// An operand: an Array, a number, a list of integers or a vector of numbers, and the line on which it was passed.
 class Arg {
  public:
   Arg(const Array& x, SourceLoc loc = SourceLoc::here()) : array_(x), loc_(loc) {}
@@ -248,6 +248,12 @@ class Arg {
     const std::int64_t numbers[] = {first.value, static_cast<std::int64_t>(second), static_cast<std::int64_t>(more)...};
     array_ = Array(detail::make_list(numbers, sizeof...(More) + 2, loc_));
   }
+  /// A copy of a vector's, std::array's or span's numbers, of their type: `matmul(a, v)`.
+  template <detail::OperandNumbers R>
+  Arg(const R& v, SourceLoc loc = SourceLoc::here())
+      : array_(detail::array_of_elements(v.data(), detail::storage_dtype<typename R::value_type>(), static_cast<std::int64_t>(v.size()),
+                                         Shape(v.size()), {}, loc)),
+        loc_(loc) {}
   const Array& array() const {
     if (array_.is_empty_handle()) detail::throw_empty_array(loc_);
     return array_;

@@ -37,10 +37,6 @@ concept NumberRange = !detail::HasAxes<R> && requires(const R& r) {
   std::size(r);
 } && ScalarType<std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>>;
 
-namespace detail {
-Array array_of_elements(const void* elements, DType dtype, std::int64_t count, const Shape& shape, std::optional<DType> as, SourceLoc loc);
-}  // namespace detail
-
 /// The numbers as given: int32 or float32 (bool, complex64) if no dtype is given, uint32 of unsigned ones alone; int64 or uint64 if an
 /// integer doesn't fit. With arrays among the leaves they are stacked.
 /// Throws ShapeError if rows have different sizes.
@@ -92,6 +88,15 @@ Array array(const M& matrix, Shape shape, std::optional<DType> dtype = {}, Sourc
 /// All zeros; all ones.
 Array zeros(Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 Array ones(Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+#define WEFT_SIZES_IN_BRACES(name)                                                              \
+  template <detail::WholeNumber A, detail::WholeNumber B>                                       \
+  Array name(A, B) {                                                                            \
+    static_assert(!sizeof(A), "weft: the sizes of a shape stand in braces: " #name "({2, 3})"); \
+    return {};                                                                                  \
+  }
+WEFT_SIZES_IN_BRACES(zeros)
+WEFT_SIZES_IN_BRACES(ones)
+#undef WEFT_SIZES_IN_BRACES
 /// All elements equal to `value`, which is broadcast if it is not a scalar; of its dtype if none is given.
 Array full(Shape shape, Arg value, std::optional<DType> dtype = {});
 /// 0, 1, ... below `stop`: int32, or float32 if `stop` is a floating number.

@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "weft/core/errors/source_loc.h"
+
 namespace weft {
 
 /// The type of an array's elements. Prints as NumPy names it.
@@ -16,6 +18,11 @@ class DType {
   std::string_view short_name() const;
   /// Bytes per element.
   int itemsize() const;
+  /// An array of this dtype, as of jnp.float32(3): `float32(3)`, `int8(x)`.
+  template <class T>
+  auto operator()(const T& value, SourceLoc loc = SourceLoc::here()) const {
+    return asarray(value, *this, loc);  // of core/array and library/jnp, found by this argument
+  }
   friend constexpr bool operator==(DType, DType) = default;
   static constexpr int count = 15;
 

@@ -179,6 +179,7 @@ Array take(Arg x, Arg indices, std::optional<AxisNumber> axis, IndexOptions opti
   return bind_one<Gather>({n, out.fill, false, out.mode, windows, false}, {a, insert_axes(i, {i.ndim()}, loc)}, loc);
 }
 
+Array take_along_axis(Arg x, Arg indices, None) { return take_along_axis(Arg(x.array().ravel(x.where()), x.where()), indices, 0); }
 Array take_along_axis(Arg x, Arg indices, AxisNumber axis, IndexOptions options) {
   LocScope scope(x.where());
   const SourceLoc loc = x.where();

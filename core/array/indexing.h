@@ -75,9 +75,10 @@ template <std::same_as<TakeOptions> O = TakeOptions>
 Array take(Arg x, Arg indices, O o) {
   return take(std::move(x), std::move(indices), o.axis, {std::move(o.mode), o.fill_value});
 }
-/// One element for each index, along an axis; the other dimensions are those of x and of the indices, broadcast together. Out of bounds as
-/// take.
+/// One element for each index, along an axis, by `none` of the flattened x; the other dimensions are those of x and of the indices,
+/// broadcast together. Out of bounds as take.
 Array take_along_axis(Arg x, Arg indices, AxisNumber axis = -1, IndexOptions options = {});
+Array take_along_axis(Arg x, Arg indices, None axis);
 inline Array take_along_axis(Arg x, Arg i, TakeOptions o) { return take_along_axis(x, i, o.axis.value_or(-1), {o.mode, o.fill_value}); }
 /// lax.gather: windows of `slice_sizes` at the given starts; NaN (see take) where a window is not wholly inside, or what the options say.
 Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes, IndexOptions options = {});

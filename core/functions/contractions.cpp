@@ -152,44 +152,40 @@ Array vdot(Arg a, Arg b) {
   return detail::contract_dims("vdot", Arg(x.dtype().is_complex() ? conj(x) : x, a.where()), Arg(y, b.where()), {{{0}, {0}}});
 }
 
-Array tensordot(Arg a, Arg b, Int count) {
-  const int m = a.array().ndim(), n = b.array().ndim();
-  if (count < 0 || count > m || count > n)
-    throw AxisError(
-        fmt::format(
-            "tensordot: {} and {} can't be summed over {} axes; the number must be at least 0 and at most that of the dimensions of both",
-            detail::to_string(a.aval()), detail::to_string(b.aval()), std::int64_t{count}),
-        detail::effective_loc(a.where()));
-  const int axes = static_cast<int>(std::int64_t{count});
+Array detail::contracted(const Arg& a, const Arg& b, const ContractedAxes& axes) {
   std::array<std::vector<int>, 2> pairs;
-  for (int i = 0; i < axes; ++i) pairs[0].push_back(m - axes + i), pairs[1].push_back(i);
-  LocScope scope(a.where());
-  return detail::contract_dims("tensordot", a, b, std::move(pairs));
-}
-Array tensordot(Arg a, Arg b, std::array<std::vector<int>, 2> axes) {
+  if (!axes.count) {
+    // One axis of each, NumPy's `axes=(1, 0)`, may be one list; so is an array in braces, `{{{1}, {0}}}`.
+    if (axes.lists.size() == 1 && axes.lists[0].size() == 2)
+      pairs = {std::vector{axes.lists[0][0]}, std::vector{axes.lists[0][1]}};
+    else if (axes.lists.size() == 2)
+      pairs = {axes.lists[0], axes.lists[1]};
+    else
+      throw AxisError(fmt::format("tensordot: the axes are two lists, of {} and of {}, not {}", to_string(a.aval()), to_string(b.aval()),
+                                  axes.lists.size()),
+                      effective_loc(a.where()));
+  } else {
+    const std::int64_t count = *axes.count;
+    const int m = a.array().ndim(), n = b.array().ndim();
+    if (count < 0 || count > m || count > n)
+      throw AxisError(
+          fmt::format("tensordot: {} and {} can't be summed over {} axes; the number must be at least 0 and at most that of the "
+                      "dimensions of both",
+                      to_string(a.aval()), to_string(b.aval()), count),
+          effective_loc(a.where()));
+    for (int i = 0; i < count; ++i) pairs[0].push_back(m - static_cast<int>(count) + i), pairs[1].push_back(i);
+  }
   LocScope scope(a.where());
   const Arg* operands[] = {&a, &b};
   for (std::size_t k = 0; k < 2; ++k) {
-    for (int& axis : axes[k]) axis = detail::normalize_axis(axis, operands[k]->array().ndim(), "tensordot", operands[k]->aval(), a.where());
-    std::vector<int> sorted = axes[k];
+    for (int& axis : pairs[k]) axis = normalize_axis(axis, operands[k]->array().ndim(), "tensordot", operands[k]->aval(), a.where());
+    std::vector<int> sorted = pairs[k];
     std::sort(sorted.begin(), sorted.end());
     if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-      throw AxisError(fmt::format("tensordot: axis {} of {} is named twice", *twice, detail::to_string(operands[k]->aval())),
-                      detail::effective_loc(a.where()));
+      throw AxisError(fmt::format("tensordot: axis {} of {} is named twice", *twice, to_string(operands[k]->aval())),
+                      effective_loc(a.where()));
   }
-  return detail::contract_dims("tensordot", a, b, std::move(axes));
-}
-Array tensordot(Arg a, Arg b, std::initializer_list<std::initializer_list<int>> axes) {
-  // One axis of each, NumPy's `axes=(1, 0)`, is one list; so is an array in braces, `{{{1}, {0}}}`.
-  if (axes.size() == 1 && axes.begin()->size() == 2) {
-    const int* both = axes.begin()->begin();
-    return tensordot(std::move(a), std::move(b), std::array<std::vector<int>, 2>{std::vector{both[0]}, std::vector{both[1]}});
-  }
-  if (axes.size() != 2)
-    throw AxisError(fmt::format("tensordot: the axes are two lists, of {} and of {}, not {}", detail::to_string(a.aval()),
-                                detail::to_string(b.aval()), axes.size()),
-                    detail::effective_loc(a.where()));
-  return tensordot(std::move(a), std::move(b), std::array<std::vector<int>, 2>{*axes.begin(), *(axes.begin() + 1)});
+  return contract_dims("tensordot", a, b, std::move(pairs));
 }
 
 Array dot_general(Arg a, Arg b, DotDimensionNumbers dimension_numbers, DotOptions options) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "weft/core/array/array.h"
+#include "weft/core/array/optional_shape.h"
 
 namespace weft {
 
@@ -18,16 +19,22 @@ Array dot(Arg a, Arg b);
 Array outer(Arg a, Arg b);
 /// The sum of conj(a) * b over all elements, both flattened.
 Array vdot(Arg a, Arg b);
-/// The sum of products over the last `axes` dimensions of a and the first of b.
-Array tensordot(Arg a, Arg b, Int axes = 2);
-/// The sum of products over the named dimensions of a, axes[0], and of b, axes[1].
-Array tensordot(Arg a, Arg b, std::array<std::vector<int>, 2> axes);
-/// The same for a list of two lists: `tensordot(a, b, {{1, 2}, {0, 1}})`.
-Array tensordot(Arg a, Arg b, std::initializer_list<std::initializer_list<int>> axes);
-
+/// The dimensions over which tensordot sums: how many, a list of a's and one of b's, `{{1, 2}, {0, 1}}`, or one of each, `{1, 0}`.
+struct ContractedAxes {
+  ContractedAxes(detail::WholeNumber auto n) : count(n) {}
+  ContractedAxes(detail::WholeNumber auto of_a, detail::WholeNumber auto of_b) : lists{{Int(of_a)}, {Int(of_b)}} {}
+  ContractedAxes(std::initializer_list<std::vector<int>> both) : lists(both) {}
+  ContractedAxes(const std::array<std::vector<int>, 2>& both) : lists(both.begin(), both.end()) {}
+  std::optional<Int> count;             ///< how many
+  std::vector<std::vector<int>> lists;  ///< those of a and those of b, where there is no count
+};
 namespace detail {
+Array contracted(const Arg& a, const Arg& b, const ContractedAxes& axes);
 Array einsum_of(const TextArg& equation, const std::vector<Arg>& operands);
-}
+}  // namespace detail
+// A template (detail::Nothing), so that `{.axes = 1}` is options.
+/// The sum of products over the last `axes` dimensions of a and the first of b, or over those of two lists: `tensordot(a, b, {{1}, {0}})`.
+Array tensordot(Arg a, Arg b, ContractedAxes axes = 2, detail::Nothing auto...) { return detail::contracted(a, b, axes); }
 /// Einstein's summation, as NumPy's: `einsum("bij,bjk->bik", x, y)`. A letter names a dimension; letters that the result hasn't got are
 /// summed over. Without `->` the result has the letters that stand once, in alphabetical order. `...` stands for any number of dimensions,
 /// which broadcast. A letter twice in one operand takes the diagonal. Several operands are multiplied pairwise, in a cheap order. Sizes

@@ -182,6 +182,11 @@ class OptionalArg {
 Array clip(Arg x, OptionalArg lo = none, OptionalArg hi = none);
 /// x where the condition is true, else y.
 Array where(Arg condition, Arg x, Arg y);
+template <std::same_as<Array> A>
+Array where(Arg, const A&) {
+  static_assert(!sizeof(A), "weft: where(c, x, y) chooses between x and y; where(c) gives the positions at which c holds");
+  return {};
+}
 
 namespace detail {
 Array select_cases(const Arg& which, const Arg* cases, int count);

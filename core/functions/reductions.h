@@ -55,13 +55,15 @@ Array min(Arg x, Axis axis, ReduceOptions options = {});
 inline Array min(Arg x) { return min(std::move(x), none); }
 template <class B>
   requires(std::floating_point<B> || std::same_as<B, Array>)
-void max(Arg, const B&) {
+Array max(Arg, const B&) {
   static_assert(!sizeof(B), "weft: max(x, axis) reduces along an axis; the larger of two arrays or numbers is maximum(a, b)");
+  return {};
 }
 template <class B>
   requires(std::floating_point<B> || std::same_as<B, Array>)
-void min(Arg, const B&) {
+Array min(Arg, const B&) {
   static_assert(!sizeof(B), "weft: min(x, axis) reduces along an axis; the smaller of two arrays or numbers is minimum(a, b)");
+  return {};
 }
 inline Array min(Arg x, ReduceOptions options) { return min(std::move(x), none, std::move(options)); }
 /// The first position of the maximum along one axis, or in the flattened array; int32.
@@ -99,10 +101,12 @@ struct CumulativeOptions {
 Array cumsum(Arg x, AxisNumber axis, CumulativeOptions options = {});
 Array cumsum(Arg x, CumulativeOptions options);
 inline Array cumsum(Arg x) { return cumsum(std::move(x), CumulativeOptions()); }
+Array cumsum(Arg x, detail::NoneValue auto) { return cumsum(std::move(x)); }
 /// The product of the elements up to each, of the flattened array without an axis.
 Array cumprod(Arg x, AxisNumber axis, CumulativeOptions options = {});
 Array cumprod(Arg x, CumulativeOptions options);
 inline Array cumprod(Arg x) { return cumprod(std::move(x), CumulativeOptions()); }
+Array cumprod(Arg x, detail::NoneValue auto) { return cumprod(std::move(x)); }
 /// The maximum of the elements up to each.
 Array cummax(Arg x, AxisNumber axis, CumulativeOptions options = {});
 inline Array cummax(Arg x) { return cummax(std::move(x), 0); }

@@ -35,6 +35,16 @@ Array concatenate(Args xs, AxisNumber axis = 0, SourceLoc loc = SourceLoc::here(
 /// The arrays joined along a new axis; all have one shape. dtypes are promoted.
 Array stack(Args xs, AxisNumber axis = 0, SourceLoc loc = SourceLoc::here());
 
+#define WEFT_ARRAYS_IN_BRACES(name)                                                         \
+  template <std::same_as<Array> A, class... More>                                           \
+  Array name(const A&, const Array&, const More&...) {                                      \
+    static_assert(!sizeof(A), "weft: the arrays stand in braces: " #name "({x, y}, axis)"); \
+    return {};                                                                              \
+  }
+WEFT_ARRAYS_IN_BRACES(concatenate)
+WEFT_ARRAYS_IN_BRACES(stack)
+#undef WEFT_ARRAYS_IN_BRACES
+
 /// The parameter of split: a number of equal sections, or the indices at which to cut.
 class Sections {
  public:

@@ -9,6 +9,7 @@
 #include "weft/core/base/counted.h"
 #include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/movement/movement.h"
@@ -41,9 +42,35 @@ std::int64_t known_value(const Array& x, const char* operation, const char* reme
 
 using namespace detail;
 
+namespace {
+/// The options' axis, absent where they give none.
+std::optional<AxisNumber> given_axis(const Axis& axis, const char* operation, SourceLoc loc) {
+  if (axis.axes().empty()) return {};
+  if (axis.axes().size() > 1)
+    throw AxisError(fmt::format("{}: sorts along one axis; give one, or none for the flattened array", operation), loc);
+  return AxisNumber(axis.axes()[0]);
+}
+/// The function of an axis, for options alone.
+template <class F>
+Array along_options_axis(F function, const Arg& x, SortOptions options, const char* operation) {
+  if (options.axis.is_none()) {
+    options.axis = std::vector<int>();
+    return function(Arg(ravel(x), x.where()), 0, options);
+  }
+  return function(x, given_axis(options.axis, operation, x.where()).value_or(-1), options);
+}
+}  // namespace
+
+Array sort(Arg x, SortOptions options) {
+  return along_options_axis([](Arg v, AxisNumber axis, SortOptions o) { return sort(v, axis, o); }, x, std::move(options), "sort");
+}
+Array argsort(Arg x, SortOptions options) {
+  return along_options_axis([](Arg v, AxisNumber axis, SortOptions o) { return argsort(v, axis, o); }, x, std::move(options), "argsort");
+}
+
 Array sort(Arg x, AxisNumber axis, SortOptions options) {
   LocScope scope(x.where());
-  const int dim = one_axis("sort", x, axis, options.axis);
+  const int dim = one_axis("sort", x, axis, given_axis(options.axis, "sort", x.where()));
   const Array sorted = bind_one<Sort>({dim, true, 1}, {x.array()}, x.where());
   return options.descending ? reverse(sorted, {dim}, x.where()) : sorted;
 }
@@ -51,7 +78,7 @@ Array sort(Arg x, AxisNumber axis, SortOptions options) {
 Array argsort(Arg x, AxisNumber axis, SortOptions options) {
   LocScope scope(x.where());
   const Array& a = x.array();
-  const int dim = one_axis("argsort", x, axis, options.axis);
+  const int dim = one_axis("argsort", x, axis, given_axis(options.axis, "argsort", x.where()));
   const Array operands[] = {a, iota_array(type_of_indices(a.aval()), a.shape(), dim, x.where())};
   if (!options.descending) return bind_all<Sort>({dim, true, 1}, operands, x.where())[1];
   // What comes first of equal elements comes last of the reversed ones, and so first again.

@@ -12,18 +12,20 @@ namespace weft {
 /// Options of sort and argsort.
 struct SortOptions {
   detail::NamedFields named = detail::NamedFields();
-  std::optional<AxisNumber> axis = {};  ///< along which, where no axis is an argument; absent: the last one
-  bool stable = true;                   ///< both ways are stable
-  bool descending = false;              ///< the largest first, after NaN; equal elements keep their order
+  Axis axis = std::vector<int>();  ///< along which, where no axis is an argument; none: of the flattened array; absent: the last one
+  bool stable = true;              ///< both ways are stable
+  bool descending = false;         ///< the largest first, after NaN; equal elements keep their order
 };
-/// x sorted along an axis.
+/// x sorted along an axis, by `none` the flattened x.
 Array sort(Arg x, AxisNumber axis, SortOptions options = {});
 inline Array sort(Arg x) { return sort(std::move(x), -1); }
-inline Array sort(Arg x, SortOptions options) { return sort(std::move(x), options.axis.value_or(-1), options); }
-/// The positions, as int32, that would sort x along an axis: `take_along_axis(x, argsort(x), -1)` is sorted.
+Array sort(Arg x, SortOptions options);
+Array sort(Arg x, detail::NoneValue auto, SortOptions options = {}) { return options.axis = none, sort(std::move(x), options); }
+/// The positions, as int32, that would sort x along an axis, by `none` the flattened x: `take_along_axis(x, argsort(x), -1)` is sorted.
 Array argsort(Arg x, AxisNumber axis, SortOptions options = {});
 inline Array argsort(Arg x) { return argsort(std::move(x), -1); }
-inline Array argsort(Arg x, SortOptions options) { return argsort(std::move(x), options.axis.value_or(-1), options); }
+Array argsort(Arg x, SortOptions options);
+Array argsort(Arg x, detail::NoneValue auto, SortOptions options = {}) { return options.axis = none, argsort(std::move(x), options); }
 /// Result of top_k.
 struct TopK {
   Array values;   ///< the elements

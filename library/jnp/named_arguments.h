@@ -14,9 +14,9 @@ namespace weft {
 /// tensordot's axes by name.
 struct TensordotOptions {
   detail::NamedFields named = detail::NamedFields();
-  Int axes = 2;  ///< how many dimensions are summed over: the last of a, the first of b
+  ContractedAxes axes = 2;  ///< as an argument
 };
-inline Array tensordot(Arg a, Arg b, TensordotOptions options) { return tensordot(std::move(a), std::move(b), options.axes); }
+inline Array tensordot(Arg a, Arg b, TensordotOptions options) { return detail::contracted(a, b, options.axes); }
 /// JAX's tuple of tuples, `{{contracting of a, of b}, {batch of a, of b}}`, as dimension numbers; an empty pair stands for two empty lists.
 DotDimensionNumbers dot_dimension_numbers(std::vector<std::vector<std::vector<int>>> lists, SourceLoc loc = SourceLoc::here());
 /// dot_general by JAX's tuple of tuples, `{{contracting of a, of b}, {batch of a, of b}}`: `dot_general(a, b, {{{1}, {0}}, {{}, {}}})`.
@@ -24,6 +24,15 @@ DotDimensionNumbers dot_dimension_numbers(std::vector<std::vector<std::vector<in
 Array dot_general(Arg a, Arg b, std::vector<std::vector<std::vector<int>>> dimension_numbers, DotOptions options = {},
                   detail::Nothing auto...) {
   return dot_general(a, b, dot_dimension_numbers(std::move(dimension_numbers), a.where()), std::move(options));
+}
+/// The arguments of dot_general by name.
+struct DotArguments {
+  detail::NamedFields named = detail::NamedFields();
+  std::vector<std::vector<std::vector<int>>> dimension_numbers = {};  ///< JAX's tuple of tuples
+  std::optional<DType> preferred_element_type = {};                   ///< as of DotOptions
+};
+inline Array dot_general(Arg a, Arg b, DotArguments arguments) {
+  return dot_general(std::move(a), std::move(b), std::move(arguments.dimension_numbers), {arguments.preferred_element_type});
 }
 /// The arguments of conv_general_dilated by name, as of it and its options.
 struct ConvArguments {

@@ -314,11 +314,10 @@ bool can_cast(DType from, DType to, const std::string& casting) {
   if (casting == "same_kind" && kind(from) >= 0 && kind(from) <= kind(to)) return true;
   return casts_safely(from, to);
 }
-DType result_type(Args xs) {
-  const std::vector<Arg>& all = xs.args();
-  if (all.empty()) return float32;
-  auto out = all[0].aval().weak_dtype();
-  for (const Arg& x : all) out = promote_types(out, x.aval().weak_dtype());
+DType detail::promoted_type(std::initializer_list<WeakDType> types) {
+  if (types.size() == 0) return float32;
+  WeakDType out = *types.begin();
+  for (const WeakDType& type : types) out = promote_types(out, type);
   return out.dtype;
 }
 

@@ -197,10 +197,13 @@ struct SpaceOptions {
 };
 /// linspace, with `stop` or without.
 Array linspace(Arg start, Arg stop, Int num, SpaceOptions options);
+Array linspace(Arg a, Arg b, Int num, std::same_as<bool> auto endpoint) { return linspace(a, b, num, {.endpoint = endpoint}); }
 /// base to the power of each of linspace's values.
 Array logspace(double start, double stop, Int num = 50, double base = 10, SpaceOptions options = {});
+Array logspace(double a, double b, Int n, std::same_as<bool> auto e, double base = 10) { return logspace(a, b, n, base, {.endpoint = e}); }
 /// Values with equal ratios between neighbours; start and stop must have the same sign.
 Array geomspace(double start, double stop, Int num = 50, SpaceOptions options = {});
+Array geomspace(double a, double b, Int num, std::same_as<bool> auto endpoint) { return geomspace(a, b, num, {.endpoint = endpoint}); }
 /// start, start + 1, ... before stop.
 Array arange(detail::Number start, detail::Number stop, DType dtype, SourceLoc loc = SourceLoc::here());
 /// Windows of n points, float32: cosine ones (hanning, hamming, blackman) and a triangle (bartlett).
@@ -231,7 +234,15 @@ IntegerInfo iinfo(DType dtype, SourceLoc loc = SourceLoc::here());
 /// Whether a dtype converts to another one: by "safe", without loss; by "same_kind", also to fewer bits of the same kind; "no" and "equiv"
 /// only to itself; "unsafe" always (jnp.can_cast). Throws Error for other words.
 bool can_cast(DType from, DType to, const std::string& casting = "safe");
-/// The promoted dtype of an operation on all of them.
-DType result_type(Args xs);
+namespace detail {
+inline WeakDType operand_type(DType dtype) { return {dtype}; }
+inline WeakDType operand_type(const Arg& x) { return x.aval().weak_dtype(); }
+DType promoted_type(std::initializer_list<WeakDType> types);
+}  // namespace detail
+/// The promoted dtype of an operation on all of them: arrays, numbers and dtypes.
+template <class... A>
+DType result_type(const A&... operands) {
+  return detail::promoted_type({detail::operand_type(operands)...});
+}
 
 }  // namespace weft

@@ -39,10 +39,12 @@ Array shifted_where(const Array& x, const Axis& axis, const Array& mask, SourceL
   return where(mask, x - detail::stop_gradient_of(top, loc), 0);
 }
 
+/// Whether the options name an axis, or none.
+bool given(const Axis& axis) { return axis.is_none() || !axis.axes().empty(); }
 /// The axes that are an argument. Throws AxisError where those of the options are others.
 std::vector<int> softmax_axes(const char* operation, const Arg& x, const Axis& axis, const SoftmaxOptions& options) {
   const std::vector<int> axes = detail::resolve_axes(axis, x, operation);
-  if (options.axis && detail::resolve_axes(*options.axis, x, operation) != axes)
+  if (given(options.axis) && detail::resolve_axes(options.axis, x, operation) != axes)
     throw AxisError(fmt::format("{}: an axis is an argument and another one among the options; give it once", operation),
                     detail::effective_loc(x.where()));
   return axes;
@@ -156,6 +158,14 @@ Array glu(Arg x, AxisNumber axis) {
   return detail::slice_axis(v, a, 0, n / 2, x.where()) * weft::sigmoid(detail::slice_axis(v, a, n / 2, n, x.where()));
 }
 
+Array softmax(Arg x, SoftmaxOptions options) {
+  const Axis axis = given(options.axis) ? options.axis : Axis(-1);
+  return softmax(std::move(x), axis, std::move(options));
+}
+Array log_softmax(Arg x, SoftmaxOptions options) {
+  const Axis axis = given(options.axis) ? options.axis : Axis(-1);
+  return log_softmax(std::move(x), axis, std::move(options));
+}
 Array softmax(Arg x, Axis axis, SoftmaxOptions options) {
   LocScope scope(x.where());
   const std::vector<int> axes = softmax_axes("softmax", x, axis, options);

@@ -68,16 +68,16 @@ inline Array glu(Arg x) { return glu(std::move(x), -1); }
 /// Options of softmax and log_softmax.
 struct SoftmaxOptions {
   detail::NamedFields named = detail::NamedFields();
-  std::optional<Axis> axis = {};    ///< over which, where no axis is an argument; absent: the last one
+  Axis axis = std::vector<int>();   ///< over which, where no axis is an argument: one, several or, by none, all; absent: the last one
   std::optional<Array> where = {};  ///< bools: other elements take no part, and their result is 0, of log_softmax -infinity
 };
 /// exp(x) / sum(exp(x)) over the axes, without overflow.
 Array softmax(Arg x, Axis axis, SoftmaxOptions options = {});
-inline Array softmax(Arg x, SoftmaxOptions options) { return softmax(std::move(x), options.axis.value_or(-1), options); }
+Array softmax(Arg x, SoftmaxOptions options);
 inline Array softmax(Arg x) { return softmax(std::move(x), -1); }
 /// log(softmax(x)), without loss where it is small.
 Array log_softmax(Arg x, Axis axis, SoftmaxOptions options = {});
-inline Array log_softmax(Arg x, SoftmaxOptions options) { return log_softmax(std::move(x), options.axis.value_or(-1), options); }
+Array log_softmax(Arg x, SoftmaxOptions options);
 inline Array log_softmax(Arg x) { return log_softmax(std::move(x), -1); }
 /// x less its mean, divided by sqrt(variance + 1e-5), over the axes.
 Array standardize(Arg x, Axis axis);

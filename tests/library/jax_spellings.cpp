@@ -217,3 +217,58 @@ TEST_CASE("JAX's spellings: the dtype of numbers in a container") {
   CHECK(same(array(whole, {.dtype = int8}), array({1, 2}, int8)));
   CHECK(array(numbers).dtype() == float64);
 }
+
+TEST_CASE("JAX's spellings: dtypes make arrays of themselves") {
+  CHECK(same(float32(3), array(3, float32)));
+  CHECK((same(int8(3.7), array(3, int8)) && same(bool_(2), array(true, bool_)) && same(jnp::complex64(1), array(1, complex64))));
+  CHECK(same(float64(ones(2, int32)), ones(2, float64)));
+  CHECK(same(float32(std::vector<double>{1, 2}), array({1.f, 2.f})));
+  CHECK((float32(3) * ones(2, float16)).dtype() == float32);  // not weakly typed
+}
+
+TEST_CASE("JAX's spellings: the promoted dtype of dtypes, numbers and arrays") {
+  CHECK(result_type(int8, uint8) == int16);
+  CHECK((result_type(float16, 1.0) == float16 && result_type(3, int8) == int8));
+  CHECK((result_type(ones(2), int8) == float32 && result_type(ones(2), ones(2, float64)) == float64));
+}
+
+TEST_CASE("JAX's spellings: no axis is the flattened array, or all axes") {
+  const Array x = reshape(array({3.f, 1.f, 2.f, 6.f, 5.f, 4.f}), {2, 3});
+  for (const Array& sorted : {sort(x, none), sort(x, {.axis = none}), x.sort(none), sort(x, none, {.stable = false})})
+    CHECK(same(sorted, arange(1.f, 7.f)));
+  CHECK(same(sort(x, none, {.descending = true}), arange(6.f, 0.f, -1.f)));
+  for (const Array& order : {argsort(x, none), argsort(x, {.axis = none}), x.argsort(none)}) CHECK(same(order, array({1, 2, 0, 5, 4, 3})));
+  CHECK((same(sort(x, {.axis = 0}), sort(x, 0)) && same(sort(x, {.descending = true}), sort(x, -1, {.descending = true}))));
+  CHECK(refuses<AxisError>([&] { sort(x, {.axis = {0, 1}}); }, {"sort: sorts along one axis"}));
+  CHECK((same(cumsum(x, none), cumsum(x)) && same(x.cumprod(none), cumprod(ravel(x)))));
+  CHECK(same(take_along_axis(x, array({0, 5}), none), array({3.f, 4.f})));
+  const Array all = nn::softmax(ravel(x));
+  CHECK((close(nn::softmax(x, none), reshape(all, {2, 3})) && close(nn::softmax(x, {.axis = none}), reshape(all, {2, 3}))));
+  CHECK((close(nn::softmax(x, {0, 1}), reshape(all, {2, 3})) && close(nn::log_softmax(x, {.axis = {0, 1}}), log(reshape(all, {2, 3})))));
+}
+
+TEST_CASE("JAX's spellings: endpoints in order, dimensions by name") {
+  CHECK(same(linspace(0, 1, 5, false), linspace(0, 1, 5, {.endpoint = false})));
+  CHECK(same(logspace(0, 1, 3, false), logspace(0, 1, 3, 10, {.endpoint = false})));
+  CHECK(same(geomspace(1, 8, 3, false), geomspace(1, 8, 3, {.endpoint = false})));
+  const Array x = reshape(arange(6.f), {2, 3}), y = reshape(arange(12.f), {3, 4}), product = matmul(x, y);
+  for (const Array& p : {tensordot(x, y, {.axes = {{1}, {0}}}), tensordot(x, y, {{1}, {0}}), tensordot(x, y, {1, 0}), tensordot(x, y, 1),
+                         tensordot(x, y, {.axes = 1})})
+    CHECK(same(p, product));
+  CHECK(same(tensordot(x, x), sum(x * x)));
+  CHECK(refuses<AxisError>([&] { tensordot(x, y, {{1}, {0}, {1}}); }, {"tensordot: the axes are two lists"}));
+  CHECK(same(lax::dot_general(x, y, {.dimension_numbers = {{{1}, {0}}, {{}, {}}}}), product));
+  CHECK(lax::dot_general(x, y, {.dimension_numbers = {{{1}, {0}}, {{}, {}}}, .preferred_element_type = float64}).dtype() == float64);
+}
+
+TEST_CASE("JAX's spellings: containers of numbers are operands") {
+  const std::vector<float> v{1, 2};
+  const std::array<int, 2> whole{3, 4};
+  const Array x = ones(2);
+  CHECK((same(x + v, array({2.f, 3.f})) && same(v * x, array({1.f, 2.f})) && same(x - whole, array({-2.f, -3.f}))));
+  CHECK((same(matmul(eye(2), v), array(v)) && same(sum(v), array(3.f)) && same(x[0] + std::span<const float>(v), array({2.f, 3.f}))));
+  CHECK((x + std::vector<double>{1, 2}).dtype() == float64);  // as array(v) is
+  Array y = x;
+  y += v;
+  CHECK(same(y, x + v));
+}

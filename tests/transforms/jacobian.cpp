@@ -54,6 +54,30 @@ TEST_CASE("derivatives of hypot where its operands are equally large, and where 
   CHECK(near(f(array({0.f, 0.f})), {0}));
 }
 
+TEST_CASE("the Jacobian of a struct with respect to a struct has a row for each array") {
+  struct In {
+    Array a, b;
+  };
+  struct Out {
+    Array u, v;
+  };
+  const auto f = [](const In& p) { return Out{p.a * 2, p.b * p.a[0]}; };
+  const In p{array({1., 2.}), array({3., 4., 5.})};
+  const auto of = [&](auto field) { return [=](const Array& a, const Array& b) { return f({a, b}).*field; }; };
+  for (const auto& j : {jacfwd(f)(p), jacrev(f)(p), jit(jacfwd(f))(p)}) {
+    CHECK(j.rows.size() == 2);
+    CHECK(tree::all_close(j[&Out::u].a, jacfwd<0>(of(&Out::u))(p.a, p.b)));
+    CHECK(tree::all_close(j[&Out::u].b, jacfwd<1>(of(&Out::u))(p.a, p.b)));
+    CHECK(tree::all_close(j[&Out::v].a, jacfwd<0>(of(&Out::v))(p.a, p.b)));
+    CHECK(tree::all_close(j[1].b, jacfwd<1>(of(&Out::v))(p.a, p.b)));
+  }
+  const auto h = hessian([](const In& q) { return sum(q.a) * sum(q.b); })(p);
+  CHECK((tree::all_close(h[&In::a].b, ones({2, 3}, float64)) && tree::all_close(h[&In::b].b, zeros({3, 3}, float64))));
+  const auto of_two = jacfwd<0, 1>([](Array x, Array y) { return Out{x * y, x + y}; })(2., 3.);
+  CHECK((std::get<1>(of_two[&Out::u]).item() == 2 && std::get<0>(of_two[&Out::v]).item() == 1));
+  CHECK(has(message_of<ShapeError>([&] { (void)of_two[2]; }), "there is no row 2 of 2"));
+}
+
 TEST_CASE("what Jacobians refuse") {
   auto same = [](Array x) { return x; };
   CHECK(refuses<DTypeError>([&] { jacfwd(same)(1); }, {"jacfwd", "args[0]", "i32[]"}));

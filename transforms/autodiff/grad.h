@@ -86,4 +86,7 @@ detail::Grad<F, true, true, N...> value_and_grad(F f, HasAux, GradOptions option
   return {std::move(f), options};
 }
 
+WEFT_GIVES_A_FUNCTION(grad)
+WEFT_GIVES_A_FUNCTION(value_and_grad)
+
 }  // namespace weft

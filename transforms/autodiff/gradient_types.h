@@ -25,12 +25,35 @@ struct Gradient<Tuple, N> {
 template <class Tuple>
 struct Gradient<Tuple> : Gradient<Tuple, 0> {};
 
+/// The position i as one of `rows`. Throws ShapeError where i is out of range, or where `expected` isn't the number of rows.
+std::size_t checked_row(std::int64_t i, std::size_t expected, std::size_t rows);
+
+}  // namespace weft::detail
+namespace weft {
+
+/// The Jacobian of a function that gives a struct with respect to a struct or tuple: for each array of the result an In of its derivatives,
+/// `jacobian[&Out::weight].bias`, or by the array's number, `jacobian[0].bias`.
+template <class Out, class In>
+struct StructJacobian {
+  std::vector<In> rows;  ///< of each array of the result, in order
+  const In& operator[](detail::WholeNumber auto i) const { return rows[detail::checked_row(Int(i), rows.size(), rows.size())]; }
+  const In& operator[](Array Out::* array) const {
+    const Out prototype{};
+    std::int64_t count = 0, at = 0;
+    detail::for_each_leaf(prototype, [&](const Array& x) {
+      if (&x == &(prototype.*array)) at = count;
+      ++count;
+    });
+    return rows[detail::checked_row(at, static_cast<std::size_t>(count), rows.size())];
+  }
+};
+}  // namespace weft
+namespace weft::detail {
+
 /// The type of a Jacobian: Out with each Array replaced by an In.
 template <class Out, class In>
 struct Jacobian {
-  static_assert(std::is_same_v<In, Array>,
-                "weft: a Jacobian from a struct to a struct has no C++ type: flatten one of them with tree::ravel");
-  using type = Out;
+  using type = std::conditional_t<std::is_same_v<In, Array>, Out, StructJacobian<Out, In>>;
 };
 template <class In>
 struct Jacobian<Array, In> {
@@ -51,8 +74,13 @@ typename Jacobian<Out, In>::type make_jacobian(const Out& out, const In& in, std
     return map_leaves(in, [&](const Array&) { return leaves[next++]; });
   else if constexpr (Container<Out>::value)
     return map_elements<typename Jacobian<Out, In>::type>(out, [&](const auto& e) { return make_jacobian(e, in, leaves, next); });
-  else
+  else if constexpr (std::is_same_v<In, Array>)
     return map_leaves(out, [&](const Array&) { return leaves[next++]; });
+  else {
+    StructJacobian<Out, In> jacobian;
+    for_each_leaf(out, [&](const Array& leaf) { jacobian.rows.push_back(make_jacobian(leaf, in, leaves, next)); });
+    return jacobian;
+  }
 }
 
 }  // namespace weft::detail

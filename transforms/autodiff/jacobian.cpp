@@ -14,6 +14,15 @@
 #include "weft/transforms/evaluate.h"
 
 namespace weft::detail {
+
+std::size_t checked_row(std::int64_t i, std::size_t expected, std::size_t rows) {
+  if (expected != rows)
+    throw ShapeError(
+        fmt::format("a Jacobian's rows: the result has {} arrays, a value of its type {}: name the row by its number", rows, expected));
+  if (i < 0 || static_cast<std::size_t>(i) >= rows) throw ShapeError(fmt::format("a Jacobian's rows: there is no row {} of {}", i, rows));
+  return static_cast<std::size_t>(i);
+}
+
 namespace {
 
 std::vector<bool> chosen_leaves(const FlatFunction& f, std::span<const int> argnums, const char* operation) {

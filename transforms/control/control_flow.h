@@ -96,14 +96,19 @@ auto map_in_batches(F f, const Xs& xs, std::int64_t batch, SourceLoc loc);
 /// `cond(pred, true_fn, false_fn, operands...)`: the result of one of two functions (jax.lax.cond). Under vmap with a predicate that
 /// differs from lane to lane both run and each lane selects. Throws PytreeError or ShapeError if the branches return different types.
 template <class T, class F, class... A>
-detail::out_t<T, A...> cond(Arg pred, T true_fn, F false_fn, const A&... operands) {
-  using Out = detail::out_t<T, A...>;
-  static_assert(std::is_same_v<Out, detail::out_t<F, A...>>, "weft: both branches of cond return the same type");
-  const SourceLoc loc = pred.where();
-  detail::FlatCall<T, A...> yes(true_fn, loc, operands...);
-  detail::FlatCall<F, A...> no(false_fn, loc, operands...);
-  return yes.make_result(
-      detail::flat_cond("cond", detail::index_of_predicate(pred.array(), loc), {&no, &yes}, {"false_fn", "true_fn"}, loc));
+auto cond(Arg pred, T true_fn, F false_fn, const A&... operands) {
+  constexpr bool functions = !std::is_convertible_v<T, Array> && !std::is_convertible_v<F, Array>;
+  static_assert(functions, "weft: cond calls one of two functions: cond(c, f, g, x); where(c, x, y) chooses between arrays");
+  if constexpr (!functions) {
+    return Array();
+  } else {
+    static_assert(std::is_same_v<detail::out_t<T, A...>, detail::out_t<F, A...>>, "weft: both branches of cond return the same type");
+    const SourceLoc loc = pred.where();
+    detail::FlatCall<T, A...> yes(true_fn, loc, operands...);
+    detail::FlatCall<F, A...> no(false_fn, loc, operands...);
+    return yes.make_result(
+        detail::flat_cond("cond", detail::index_of_predicate(pred.array(), loc), {&no, &yes}, {"false_fn", "true_fn"}, loc));
+  }
 }
 
 /// `switch_(index, std::tuple{f, g, ...}, operands...)`: the result of the function that the index names, clamped to those there are
@@ -143,7 +148,7 @@ detail::out_t<F, A...> switch_(Arg index, const std::vector<F>& branches, const 
 template <class C, class B, class Init>
 detail::traced_t<Init> while_loop(C condition, B body, const Init& init, WhileOptions options = {}, SourceLoc loc = SourceLoc::here()) {
   using Carry = detail::traced_t<Init>;
-  static_assert(std::is_convertible_v<decltype(condition(std::declval<Carry>())), Array>, "weft: while_loop's condition returns one bool");
+  static_assert(std::is_convertible_v<detail::out_t<C, Carry>, Array>, "weft: while_loop's condition returns one bool");
   static_assert(std::is_same_v<Carry, detail::out_t<B, Carry>>, "weft: while_loop's body returns its carry's type");
   const Carry carry = detail::to_traced(init);
   detail::FlatCall<C, Carry> flat_condition(condition, loc, carry);

@@ -159,4 +159,6 @@ detail::Jit<F> jit(F f, JitOptions options = {}) {
 /// As long as the variable lives, jitted functions called on this thread are not compiled but run step by step (jax.disable_jit).
 Scope disable_jit();
 
+WEFT_GIVES_A_FUNCTION(jit)
+
 }  // namespace weft

@@ -46,4 +46,6 @@ detail::Vmap<F> vmap(F f, A in_axes) {
   return {std::move(f), VmapOptions{.in_axes = Axes(std::move(in_axes))}};
 }
 
+WEFT_GIVES_A_FUNCTION(vmap)
+
 }  // namespace weft
