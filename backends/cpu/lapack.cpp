@@ -130,33 +130,32 @@ bool all_finite(const T* a, std::size_t count) {
   return std::all_of(a, a + count, [](const T& v) { return std::isfinite(std::abs(v)); });
 }
 
-// What LAPACK sees is conj(a): the same values, and the vectors' conjugates.
+// The matrix is given to LAPACK by columns, not as its transpose: which sign a vector gets depends on it, and this is what JAX does.
 template <class T>
 bool eigh(T* a, int n, bool lower, bool vectors, Real<T>* values) {
   const LibraryUse use;
   use_one_blas_thread();
   if (n == 0) return true;
   if (!all_finite(a, area(n, n))) return false;
-  const char triangle = lower ? 'U' : 'L', job = vectors ? 'V' : 'N';
+  const char triangle = lower ? 'L' : 'U', job = vectors ? 'V' : 'N';
   const lapack_int size = n, integers = vectors ? 3 + 5 * size : 1, reals = vectors ? 1 + 5 * size + 2 * size * size : size;
   const Scratch<lapack_int> counts(integers);
   const Scratch<Real<T>> real_work(is_complex<T> ? reals : 1);
+  const Scratch<T> by_columns(static_cast<std::int64_t>(area(n, n)));
+  transpose(a, n, n, by_columns.get());
   const auto routine = [&](T* work, lapack_int length) {
     const bool asks = length < 0;
     if constexpr (is_complex<T>)
-      return Routines<T>::syevd_work(LAPACK_COL_MAJOR, job, triangle, n, a, n, values, work, length, real_work.get(), asks ? -1 : reals,
-                                     counts.get(), asks ? -1 : integers);
+      return Routines<T>::syevd_work(LAPACK_COL_MAJOR, job, triangle, n, by_columns.get(), n, values, work, length, real_work.get(),
+                                     asks ? -1 : reals, counts.get(), asks ? -1 : integers);
     else
-      return Routines<T>::syevd_work(LAPACK_COL_MAJOR, job, triangle, n, a, n, values, work, length, counts.get(), asks ? -1 : integers);
+      return Routines<T>::syevd_work(LAPACK_COL_MAJOR, job, triangle, n, by_columns.get(), n, values, work, length, counts.get(),
+                                     asks ? -1 : integers);
   };
   const lapack_int length = work_length<T>({n, triangle, job}, [&](T* first) { return routine(first, -1); });
   const Scratch<T> work(length);
   if (!succeeded(routine(work.get(), length))) return false;
-  if (!vectors) return true;
-  const std::vector<T> by_columns(a, a + area(n, n));
-  transpose(by_columns.data(), n, n, a);
-  if constexpr (is_complex<T>)
-    for (std::size_t i = 0; i < area(n, n); ++i) a[i] = std::conj(a[i]);
+  if (vectors) transpose(by_columns.get(), n, n, a);
   return true;
 }
 
@@ -179,9 +178,9 @@ bool svd_by_columns(T* a, int m, int n, char job, Real<T>* s, T* u, T* vh, int r
   return succeeded(routine(work.get(), length));
 }
 
-// A matrix with no more rows than columns is seen as a^T = conj(vh)^H s u^T: LAPACK gives u^T's rows where it thinks of vh, and so u is in
-// memory. One with more rows is transposed before, since LAPACK first factors what it sees as wide by reflections of its rows, whose
-// elements are strided.
+// A matrix with fewer rows than columns is seen as a^T = conj(vh)^H s u^T: LAPACK gives u^T's rows where it thinks of vh, and so u is in
+// memory. Others are given by columns: LAPACK first factors what it sees as wide by reflections of its rows, whose elements are strided,
+// and of square ones the vectors get the signs that they have in JAX.
 template <class T>
 bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
   const LibraryUse use;
@@ -190,7 +189,7 @@ bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
   if (!all_finite(a, area(m, n))) return false;
   const int less = std::min(m, n), columns = full ? m : less;
   const char job = !vectors ? 'N' : full ? 'A' : 'S';
-  if (m <= n) return svd_by_columns(a, n, m, job, s, vh, u, columns);
+  if (m < n) return svd_by_columns(a, n, m, job, s, vh, u, columns);
   const Scratch<T> by_columns(static_cast<std::int64_t>(area(m, n))), left(static_cast<std::int64_t>(vectors ? area(m, columns) : 1));
   transpose(a, m, n, by_columns.get());
   if (!svd_by_columns(by_columns.get(), m, n, job, s, left.get(), vh, n)) return false;

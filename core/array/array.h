@@ -80,9 +80,11 @@ class Array {
   void operator op(const T&)&& {                                                                                                    \
     static_assert(!sizeof(T), "weft: an array's elements can't be assigned to: write x = x.at(i).set(v), x = x.at(i).add(v), ..."); \
   }
-#define WEFT_IMMUTABLE_OPERATORS WEFT_IMMUTABLE(=) WEFT_IMMUTABLE(+=) WEFT_IMMUTABLE(-=) WEFT_IMMUTABLE(*=) WEFT_IMMUTABLE(/=)
-  WEFT_IMMUTABLE_OPERATORS
-#undef WEFT_IMMUTABLE_OPERATORS
+  WEFT_IMMUTABLE(=)
+  WEFT_IMMUTABLE(+=)
+  WEFT_IMMUTABLE(-=)
+  WEFT_IMMUTABLE(*=)
+  WEFT_IMMUTABLE(/=)
 #undef WEFT_IMMUTABLE
 
   /// Whether it holds nothing (was default-constructed).
@@ -203,18 +205,33 @@ class Array {
   Array matmul(Arg other) const;
   Array clip(Arg lo, Arg hi) const;
 
-  // clang-format off
-#define WEFT_BINARY(op) friend Array operator op(Arg a, Arg b)
-  WEFT_BINARY(+); WEFT_BINARY(-); WEFT_BINARY(*); WEFT_BINARY(/); WEFT_BINARY(%); WEFT_BINARY(&); WEFT_BINARY(|); WEFT_BINARY(^);
-  WEFT_BINARY(<<); WEFT_BINARY(>>); WEFT_BINARY(==); WEFT_BINARY(!=); WEFT_BINARY(<); WEFT_BINARY(<=); WEFT_BINARY(>); WEFT_BINARY(>=);
-#undef WEFT_BINARY
-#define WEFT_UNARY(op) friend Array operator op(Arg a)
-  WEFT_UNARY(-); WEFT_UNARY(+); WEFT_UNARY(~);
-#undef WEFT_UNARY
-#define WEFT_ASSIGN(op) Array& operator op(Arg b) &
-  WEFT_ASSIGN(+=); WEFT_ASSIGN(-=); WEFT_ASSIGN(*=); WEFT_ASSIGN(/=); WEFT_ASSIGN(%=); WEFT_ASSIGN(&=); WEFT_ASSIGN(|=); WEFT_ASSIGN(^=);
-#undef WEFT_ASSIGN
-  // clang-format on
+  friend Array operator+(Arg a, Arg b);
+  friend Array operator-(Arg a, Arg b);
+  friend Array operator*(Arg a, Arg b);
+  friend Array operator/(Arg a, Arg b);
+  friend Array operator%(Arg a, Arg b);
+  friend Array operator==(Arg a, Arg b);
+  friend Array operator!=(Arg a, Arg b);
+  friend Array operator<(Arg a, Arg b);
+  friend Array operator<=(Arg a, Arg b);
+  friend Array operator>(Arg a, Arg b);
+  friend Array operator>=(Arg a, Arg b);
+  friend Array operator&(Arg a, Arg b);
+  friend Array operator|(Arg a, Arg b);
+  friend Array operator^(Arg a, Arg b);
+  friend Array operator<<(Arg a, Arg b);
+  friend Array operator>>(Arg a, Arg b);
+  friend Array operator-(Arg a);
+  friend Array operator+(Arg a);
+  friend Array operator~(Arg a);
+  Array& operator+=(Arg b) &;
+  Array& operator-=(Arg b) &;
+  Array& operator*=(Arg b) &;
+  Array& operator/=(Arg b) &;
+  Array& operator%=(Arg b) &;
+  Array& operator&=(Arg b) &;
+  Array& operator|=(Arg b) &;
+  Array& operator^=(Arg b) &;
   friend std::ostream& operator<<(std::ostream& os, const Array& x);
 
   /// For the library: what the handle points to, and its abstract value.

@@ -73,16 +73,13 @@ class Int {
   friend constexpr Result operator op(A a, B b) {        \
     return detail::beside<B>(a) op detail::beside<A>(b); \
   }
-#define WEFT_INT_OPERATORS    \
-  WEFT_INT_OPERATOR(auto, +)  \
-  WEFT_INT_OPERATOR(auto, -)  \
-  WEFT_INT_OPERATOR(auto, *)  \
-  WEFT_INT_OPERATOR(auto, /)  \
-  WEFT_INT_OPERATOR(auto, %)  \
-  WEFT_INT_OPERATOR(bool, ==) \
+  WEFT_INT_OPERATOR(auto, +)
+  WEFT_INT_OPERATOR(auto, -)
+  WEFT_INT_OPERATOR(auto, *)
+  WEFT_INT_OPERATOR(auto, /)
+  WEFT_INT_OPERATOR(auto, %)
+  WEFT_INT_OPERATOR(bool, ==)
   WEFT_INT_OPERATOR(auto, <=>)
-  WEFT_INT_OPERATORS
-#undef WEFT_INT_OPERATORS
 #undef WEFT_INT_OPERATOR
 
  private:
