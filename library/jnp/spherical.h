@@ -1,4 +1,5 @@
-// Rarer functions of jax.scipy.special: Bessel functions of integer order, spherical harmonics, Owen's T function.
+// Rarer functions of jax.scipy.special: Bessel functions of integer order, spherical harmonics, Owen's T function, Gauss's hypergeometric
+// function, Faddeeva's function.
 #pragma once
 #include <optional>
 
@@ -24,5 +25,11 @@ struct SphericalOptions {
 Array sph_harm_y(Arg n, Arg m, Arg theta, Arg phi, SphericalOptions options = {});
 /// Owen's T function: the probability that two independent normal numbers x and y have x > h and 0 < y < a x.
 Array owens_t(Arg h, Arg a);
+/// Gauss's hypergeometric function 2F1(a, b; c; x) of real numbers: the sum of (a)_k (b)_k / (c)_k x^k / k!. Infinity for x > 1, where only
+/// the polynomials of a or b = 0, -1, -2, ... are real, and for c = 0, -1, -2, ...; NaN for x between 0.993 and 1 where c - a - b is
+/// near an integer, but none. All derivatives are known. Throws DTypeError for complex numbers.
+Array hyp2f1(Arg a, Arg b, Arg c, Arg x);
+/// Faddeeva's function exp(-z^2) erfc(-i z), complex, of real or complex z.
+Array wofz(Arg z);
 
 }  // namespace weft

@@ -699,6 +699,23 @@ add("cross(x(slice(none, 2)), y(slice(none, 3)))", "jnp.cross(x[:2], y[:3])", "V
 add("cross(x(slice(none, 3)), y(slice(none, 2)))", "jnp.cross(x[:3], y[:2])", "V")
 add("cross(x(slice(), slice(none, 2)), y(0, slice(none, 2)))", "jnp.cross(x[:, :2], y[0, :2])", "M")
 
+section("hypergeometric and Faddeeva functions, rarer matrices")
+add("hyp2f1(y, z, y + 1.5, x / 2.5)", "jax.scipy.special.hyp2f1(y, z, y + 1.5, x / 2.5)", "f32v f64v")
+add("hyp2f1(z, 1.5, 2.25, z)", "jax.scipy.special.hyp2f1(z, 1.5, 2.25, z)", "f32v f64v")
+add("hyp2f1(-2, y, 1.5, x)", "jax.scipy.special.hyp2f1(-2, y, 1.5, x)", "f64v", "nograd")
+add("wofz(x)", "jax.scipy.special.wofz(x)", "f32v f64v c64v", "nograd")
+for f in "real imag".split():
+    add(f"{f}(wofz(x))", f"jnp.{f}(jax.scipy.special.wofz(x))", "f32v f64v")
+add("linalg::invhilbert(4)", "jax.scipy.linalg.invhilbert(4)", "f32d")
+for k in "symmetric lower upper".split():
+    add(f'linalg::invpascal(4, "{k}")', f"jax.scipy.linalg.invpascal(4, '{k}')", "f32d")
+add("linalg::fiedler_companion(y)", "jax.scipy.linalg.fiedler_companion(y)", "f32v f64v")
+add("linalg::fiedler_companion(x)", "jax.scipy.linalg.fiedler_companion(x)", "f64v")
+add("linalg::funm(z, sin)", "jax.scipy.linalg.funm(z, jnp.sin)", "f32s f64s", "nograd")
+add("linalg::funm(x, exp)", "jax.scipy.linalg.funm(x, jnp.exp)", "f64s", "nograd")
+add('linalg::qr_multiply(x, y, "left").product', "jax.scipy.linalg.qr_multiply(x, y, 'left')[0]", "f32s f64s", "nograd")
+add("linalg::qr_multiply(z, x).product", "jax.scipy.linalg.qr_multiply(z, x)[0]", "f64m", "nograd")
+
 keep = [l for l in lines if not l.split("\t")[-1] == "none" and "\tnone" not in l]
 expressions.folder.joinpath("expressions.txt").write_text(
     "# C++, the same in Python, the sets of arrays (expressions.py) and what is left out: written by write_expressions.py.\n" + "\n".join(keep) + "\n")

@@ -21,6 +21,8 @@ Array symmetric(std::int64_t n, unsigned seed) {
   return matmul(a, a.T()) + static_cast<double>(n) * eye(n, float64);
 }
 
+bool near(const Array& x, const Array& y, double tolerance) { return max(abs(x - y)).item() <= tolerance; }
+
 }  // namespace
 
 TEST_CASE("iterative solvers: larger systems, functions, gradients by the matrix, maps") {
@@ -205,4 +207,39 @@ TEST_CASE("constructors take their dtype by name, and mean with {} what they mea
   CHECK(zeros({2, 3}, {}).dtype() == float32);
   CHECK(eye(3, {}).shape() == Shape(3, 3));
   CHECK(array({1, 2}, {}).dtype() == int32);
+}
+
+TEST_CASE("jax.scipy.linalg: complex Schur forms and functions of matrices") {
+  const Array a = array({{0., 3., 3., 1.}, {0., 1., 2., -2.}, {2., 0., 1., 0.}, {0., -1., 3., 2.}}, float64);
+  const auto form = linalg::schur(a);
+  const auto [t, z] = linalg::rsf2csf(form.t, form.z);
+  CHECK(near(matmul(matmul(z, t), conj(transpose(z))), a.astype(complex128), 1e-12));
+  CHECK(near(matmul(z, conj(transpose(z))), eye(4, complex128), 1e-12));
+  CHECK((max(abs(tril(t, -1))).item() == 0 && max(abs(imag(diag(t)))).item() > 1));
+  CHECK(near(real(linalg::funm(a, exp)), linalg::expm(a), 1e-10));
+  CHECK(near(real(jit([](Array x) { return linalg::funm(x, [](Array v) { return v * v; }); })(a)), matmul(a, a), 1e-11));
+  CHECK(near(real(linalg::funm(2 * eye(2, float64), sin)), std::sin(2.) * eye(2, float64), 1e-14));
+  CHECK(any(isnan(linalg::funm(array({{2., 1.}, {0., 2.}}), sin))).item<bool>());  // f'(2) counts, too
+  CHECK(has(message_of<ShapeError>([&] { linalg::funm(a, [](Array v) { return sum(v); }); }), "funm: the function gives"));
+  CHECK(has(message_of<ShapeError>([&] { linalg::rsf2csf(a, eye(3)); }), "must have one shape"));
+  const auto left = linalg::qr_multiply(a, ones(4, float64), "left"), right = linalg::qr_multiply(a, a);
+  CHECK(near(left.product, matmul(linalg::qr(a).q, ones(4, float64)), 1e-12));
+  CHECK(near(right.product, matmul(a, linalg::qr(a).q), 1e-12));
+  CHECK(has(message_of<ShapeError>([&] { linalg::qr_multiply(a, ones(3)); }), {"qr_multiply", "4 rows"}));
+  CHECK(has(message_of<Error>([&] { linalg::qr_multiply(a, a, "middle"); }), "available: left, right"));
+}
+
+TEST_CASE("hypergeometric functions where the series in x is slow, ends, or has no value") {
+  const auto at = [](double a, double b, double c, double x) { return hyp2f1(array(a, float64), b, c, x).item(); };
+  const auto near = [](double x, double y) { return std::abs(x - y) <= 1e-10 * std::abs(y); };
+  CHECK(near(at(1, 1, 2, 0.999), -std::log(0.001) / 0.999));  // an integer difference
+  CHECK(near(at(0.5, 1, 1.5, -4), std::atan(2.) / 2));        // negative x
+  CHECK(near(at(0.5, 1, 1.5, 0.96), std::atanh(std::sqrt(0.96)) / std::sqrt(0.96)));
+  CHECK(near(at(1, 2, 3.5, 1), std::tgamma(3.5) * std::tgamma(0.5) / (std::tgamma(2.5) * std::tgamma(1.5))));
+  CHECK(near(at(-2, 3, 1.5, 2), 1 - 8. + 2 * 6 / (1.5 * 2.5) * 4));  // a polynomial
+  CHECK((std::isinf(at(1, 2, 3, 1.5)) && std::isinf(at(1, 2, -1, 0.5)) && at(0, 2, 3, 0.5) == 1 && at(1, 2, 3, 0) == 1));
+  CHECK(std::isnan(at(1, 2, 3.0001, 0.999)));
+  const auto slope = grad<0>([](Array a) { return hyp2f1(a, 1., 2., 0.95); })(array(1, float64));
+  CHECK(near(slope.item(), std::log(0.05) * std::log(0.05) / 1.9));
+  CHECK(has(message_of<DTypeError>([&] { hyp2f1(ones(2, complex64), 1, 1, 0.5f); }), "hyp2f1"));
 }
