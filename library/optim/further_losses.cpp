@@ -1,8 +1,11 @@
 #include "weft/library/optim/further_losses.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "weft/core/array/constructors.h"
+#include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
@@ -16,6 +19,19 @@
 namespace weft::optim {
 
 using detail::LocScope;
+
+namespace {
+
+/// Labels as rows of one 1 and zeros, of the scores' dtype.
+Array one_hot_labels(const char* operation, const Array& scores, const Arg& labels) {
+  if (!labels.array().dtype().is_integer())
+    throw DTypeError(fmt::format("{}: the labels {} must be integers", operation, detail::to_string(labels.aval())),
+                     detail::effective_loc(labels.where()));
+  if (scores.ndim() == 0) throw ShapeError(fmt::format("{}: the scores are a scalar; they need an axis of classes", operation));
+  return nn::one_hot(labels, scores.shape()[-1], scores.dtype());
+}
+
+}  // namespace
 
 Array sigmoid_focal_loss(Arg logits, Arg labels, FocalOptions options) {
   LocScope scope(logits.where());
@@ -44,6 +60,26 @@ Array triplet_margin_loss(Arg anchors, Arg positives, Arg negatives, TripletOpti
     return pow(sum(pow(abs(x - y), options.norm_degree), -1) + options.eps, 1 / options.norm_degree);
   };
   return maximum(distance(positives) - distance(negatives) + options.margin, 0);
+}
+
+Array perceptron_loss(Arg outputs, Arg targets) {
+  LocScope scope(outputs.where());
+  return maximum(0, -detail::to_inexact(outputs) * targets);
+}
+Array multiclass_hinge_loss(Arg scores, Arg labels) {
+  LocScope scope(scores.where());
+  const Array x = detail::to_inexact(scores), chosen = one_hot_labels("multiclass_hinge_loss", x, labels);
+  return max(x + 1 - chosen, -1) - sum(x * chosen, -1);
+}
+Array multiclass_perceptron_loss(Arg scores, Arg labels) {
+  LocScope scope(scores.where());
+  const Array x = detail::to_inexact(scores), chosen = one_hot_labels("multiclass_perceptron_loss", x, labels);
+  return max(x, -1) - sum(x * chosen, -1);
+}
+Array kl_divergence_with_log_targets(Arg log_predictions, Arg log_targets) {
+  LocScope scope(log_predictions.where());
+  const Array t = detail::to_inexact(log_targets);
+  return sum(exp(t) * (t - log_predictions), -1);
 }
 
 namespace projections {

@@ -26,6 +26,15 @@ struct TripletOptions {
 /// max(0, distance to positives - distance to negatives + margin), along the last axis (V. Balntas et al., 2016).
 Array triplet_margin_loss(Arg anchors, Arg positives, Arg negatives, TripletOptions options = {});
 
+/// max(0, -outputs targets), for targets -1 and 1.
+Array perceptron_loss(Arg outputs, Arg targets);
+/// The largest score, all but the label's raised by 1, less the label's score, along the last axis; labels are integers.
+Array multiclass_hinge_loss(Arg scores, Arg labels);
+/// The largest score less the label's, along the last axis; labels are integers.
+Array multiclass_perceptron_loss(Arg scores, Arg labels);
+/// sum(exp(log_targets) (log_targets - log_predictions)) along the last axis.
+Array kl_divergence_with_log_targets(Arg log_predictions, Arg log_targets);
+
 /// The nearest points of sets.
 namespace projections {
 /// Without negative elements.

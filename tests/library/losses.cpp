@@ -97,3 +97,16 @@ TEST_CASE("losses: large logits, labels out of range, what is refused") {
   CHECK_THROWS_AS(optim::softmax_cross_entropy_with_integer_labels(large, array({1.f})), DTypeError);
   CHECK_THROWS_AS(optim::softmax_cross_entropy_with_integer_labels(large, array({1, 0})), ShapeError);
 }
+
+TEST_CASE("losses of scores with one right class") {
+  const Array scores = array({{1.f, 0.5f, 3.f}, {2.f, -1.f, 0.f}}), labels = array({0, 0});
+  const auto near = [](const Array& a, const Array& b) { return a.shape() == b.shape() && allclose(a, b, 1e-6).item<bool>(); };
+  CHECK(near(optim::multiclass_hinge_loss(scores, labels), array({3.f, 0.f})));
+  CHECK(near(optim::multiclass_perceptron_loss(scores, labels), array({2.f, 0.f})));
+  CHECK(near(grad([&](Array s) { return sum(optim::multiclass_hinge_loss(s, labels)); })(scores),
+             array({{-1.f, 0.f, 1.f}, {0.f, 0.f, 0.f}})));
+  CHECK(near(optim::perceptron_loss(array({2.f, -1.f, 3.f}), array({1, 1, -1})), array({0.f, 1.f, 3.f})));
+  const Array p = array({0.2f, 0.8f}), q = array({0.75f, 0.25f});
+  CHECK(near(optim::kl_divergence_with_log_targets(log(p), log(q)), optim::kl_divergence(log(p), q)));
+  CHECK_THROWS_AS(optim::multiclass_hinge_loss(scores, scores), DTypeError);
+}
