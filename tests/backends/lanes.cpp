@@ -4,6 +4,12 @@
 using namespace weft;
 using namespace weft::test;
 
+namespace {
+struct Pair {
+  Array a, b;
+};
+}  // namespace
+
 TEST_CASE("lanes: whole programs of small arrays, a point a lane") {
   for (int n : {256, 300, 1003}) {
     auto arm = [](Array q) {
@@ -20,6 +26,69 @@ TEST_CASE("lanes: whole programs of small arrays, a point a lane") {
     same([&](Xs x) { return Arrays{x[0] - mean(x[0], 0), cumsum(x[0], 0)}; }, {values({n, 3}, 1)}, 1e-4);
     same([&](Xs x) { return Arrays{flip(sum(x[0], 1), 0), sum(x[0], 1)}; }, {values({n, 6}, 1)}, 1e-4);
   }
+}
+
+TEST_CASE("lanes: rows that are assembled from computed elements") {
+  const auto cross = [](Array a, Array b) {
+    const auto element = [](Array x, int k) { return x(ellipsis, k); };
+    return stack(
+        {element(a, 1) * element(b, 2) - element(a, 2) * element(b, 1), element(a, 2) * element(b, 0) - element(a, 0) * element(b, 2),
+         element(a, 0) * element(b, 1) - element(a, 1) * element(b, 0)},
+        -1);
+  };
+  const auto rotate = [&](Xs x) {
+    const Array axis = x[0](slice(), slice(1, none)), w = x[0](slice(), slice(none, 1));
+    return Arrays{x[1] + 2.f * cross(axis, cross(axis, x[1]) + w * x[1])};
+  };
+  for (int n : {256, 1003}) {
+    const std::string text = same(rotate, {values({n, 4}, 1), values({n, 3}, 2)}, 1e-4);
+    INFO(text);
+    CHECK(has(text, fmt::format("outer for i0 < {}\n", n).c_str()));
+    CHECK(!has(text, "select"));
+    CHECK(!has(text, "scratch"));
+  }
+  // Elements that are only moved, and places of a gather.
+  CHECK(has(same([](Xs x) { return stack({x[0](ellipsis, 2), x[0](ellipsis, 0), x[0](ellipsis, 1)}, -1); }, {values({300, 3}, 1)}),
+            "for i1 < 3"));
+  same(
+      [](Xs x) {
+        const Array i = astype(abs(x[0]) * 3.f, int32);
+        return x[1](i, i + 1);
+      },
+      {values({300}, 1), values({9, 9}, 2)});
+}
+
+TEST_CASE("lanes: all elements of the carries' rows, where none needs another") {
+  // A tridiagonal system for each row and column, along the middle dimension.
+  const std::string text = same(
+      [](Xs x) {
+        const auto [last, factors] = scan(
+            [](const Pair& s, Array v) {
+              const Array m = 1.f / (4.f - s.a);
+              const Pair next{m, (v + s.b) * m};
+              return std::pair{next, next};
+            },
+            Pair{zeros({40, 50}), zeros({40, 50})}, swapaxes(x[0], 0, 1));
+        return Arrays{last.b, factors.a, factors.b};
+      },
+      {values({40, 30, 50}, 1)});
+  CHECK(text.find("outer for i0 < 40 for i1 < 50\n") != std::string::npos);
+  CHECK(text.find("repeat i2 < 30") != std::string::npos);
+  // Loops that are one where all is in order, and three dimensions.
+  const auto decay = [](Xs x) { return fori_loop(0, 9, [](Array, Array c) { return c - 0.1f * sin(c); }, x[0]); };
+  CHECK(same(decay, {values({3, 40}, 1)}).find("outer for i0 < 120\n") != std::string::npos);
+  CHECK(same(decay, {values({5, 9, 17}, 1)}).find("outer for i0 < 765\n") != std::string::npos);
+  // Rows that are too short to be lanes stay in registers.
+  CHECK(same(decay, {values({40, 3}, 1)}).find("outer for i0 < 40\n") != std::string::npos);
+  // Elements of a row that need each other, and what is the same for all of them and would be computed for each.
+  const auto mixed = [](Xs x) {
+    return fori_loop(0, 5, [](Array, Array c) { return c - 0.1f * roll(c, 1, 1) + expand_dims(sum(c, 1), 1) * 0.01f; }, x[0]);
+  };
+  CHECK(same(mixed, {values({40, 20}, 1)}, 1e-4).find("outer for i0 < 40\n") != std::string::npos);
+  const auto shared = [](Xs x) {
+    return scan([&](Array c, Array v) { return std::pair<Array, None>{c * 0.5f + expand_dims(exp(v), 1), none}; }, x[0], x[1]).first;
+  };
+  CHECK(same(shared, {values({40, 20}, 1), values({6, 40}, 2)}, 1e-4).find("outer for i0 < 40\n") != std::string::npos);
 }
 
 TEST_CASE("lanes: borders of stencils") {

@@ -22,9 +22,13 @@ constexpr std::int64_t kMaxWithoutBatch = 4;  // larger arrays without a batch a
 constexpr std::int64_t kMaxChoices = 16;      // of an element of an array in registers, by a computed index
 constexpr std::int64_t kGuessedTrips = 64;    // of a while loop, for its cost
 constexpr std::size_t kMaxEquations = 200;    // of a program that becomes one kernel
-constexpr std::int64_t kMinPoints = 256;      // of a program: fewer leave vectors and threads empty
-constexpr std::int64_t kMaxRow = 8;           // the last dimension of its values; longer rows fill vectors themselves
+constexpr std::int64_t kMinLoopPoints = 16;   // of a loop
+// Of more, the elements that an iteration reads and writes are better streamed from memory one iteration after the other.
+constexpr std::int64_t kMaxStackedPoints = 32768;
+constexpr std::int64_t kMinPoints = 256;  // of a program: fewer leave vectors and threads empty
+constexpr std::int64_t kMaxRow = 8;       // the last dimension of its values; longer rows fill vectors themselves
 constexpr std::int64_t kMaxReducedRow = 16;
+constexpr std::size_t kMathCost = 8;  // of a mathematical function, in operations
 
 std::int64_t product(const Shape& s, int from) {
   std::int64_t n = 1;
@@ -52,7 +56,8 @@ struct LaneBatchTransform {
 
 class Former : public LanePoint {
  public:
-  Former(const JaxprData& j, const Eqn* e) : j_(j), e_(e) {}
+  /// `rows`: the lanes of a loop are all elements of its carries' rows, else a row each.
+  Former(const JaxprData& j, const Eqn* e, bool rows = false) : j_(j), e_(e), rows_(rows) {}
 
   /// All results of the program.
   LaneKernel run_program() {
@@ -81,6 +86,7 @@ class Former : public LanePoint {
       control(top, *e_, kernel.nests[0].repeats, 0, true);
     else
       for (Var v : e_->outputs) top_result(v, [&](std::span<const NodeId> at) { return top.at(Atom::var(v), at); });
+    if (loop && repeats_work()) throw NotLanes();
     return {std::move(kernel), std::move(buffers_)};
   }
 
@@ -119,32 +125,32 @@ class Former : public LanePoint {
       lanes_differ_ = true;
       return s;
     }
-    return common_batch(std::span(e.inputs).subspan(static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts)));
+    return common_batch(std::span(e.inputs).subspan(static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts)), false);
   }
   Shape scan_batch(const Eqn& e, const Scan::Params& p) {
-    return common_batch(std::span(e.inputs).subspan(static_cast<std::size_t>(p.num_consts), static_cast<std::size_t>(p.num_carry)));
+    return common_batch(std::span(e.inputs).subspan(static_cast<std::size_t>(p.num_consts), static_cast<std::size_t>(p.num_carry)),
+                        e.outputs.size() > static_cast<std::size_t>(p.num_carry));
   }
 
  private:
-  /// The leading dimension that all large carries share.
-  Shape common_batch(std::span<const Atom> carry) {
-    std::int64_t size = 0;
-    bool small = true;
-    for (Atom a : carry) {
-      const Shape& s = j_.aval(a).shape;
-      small &= s.num_elements() <= kMaxWithoutBatch;
-      if (s.num_elements() > size && s.size() > 0) size = s.num_elements();
-    }
-    if (small) return {};
-    std::int64_t leading = 0;
+  /// What all large carries share: their leading dimension, and with `rows_` the next ones as far as they are long enough to be lanes.
+  /// `stacks`: each iteration writes results of its own.
+  Shape common_batch(std::span<const Atom> carry, bool stacks) {
+    std::optional<Shape> shared;
     for (Atom a : carry) {
       const Shape& s = j_.aval(a).shape;
       if (s.num_elements() <= kMaxWithoutBatch) continue;
-      if (leading == 0) leading = s[0];
-      if (s[0] != leading) throw NotLanes();
+      const Shape& of = shared ? *shared : s;
+      const auto end = std::mismatch(of.begin(), of.end(), s.begin(), s.end()).first;
+      shared = Shape(of.begin(), end);
     }
-    if (leading < 16) throw NotLanes();
-    return Shape{leading};
+    if (!shared) return {};
+    int dims = std::min(1, shared->size());
+    while (rows_ && dims < shared->size() && (*shared)[dims] > kMaxRow) ++dims;
+    if (stacks && shared->num_elements() > kMaxStackedPoints && product(*shared, 1) > kMaxLaneElements) dims = 1;
+    const Shape batch(shared->begin(), shared->begin() + dims);
+    if (batch.num_elements() < kMinLoopPoints) throw NotLanes();
+    return batch;
   }
   static Atom ungrouped(const JaxprData& c, Atom a) {
     for (;;) {
@@ -160,8 +166,8 @@ class Former : public LanePoint {
     const Shape& s = j_.aval(e_->inputs[0]).shape;
     return Shape(s.begin(), s.end() - 2);
   }
-  /// For programs that reduce small arrays along other dimensions; without that, and for rows that fill vectors, ordinary kernels do
-  /// better.
+  /// For programs that reduce small arrays along other dimensions or assemble them from computed elements; without that, and for rows that
+  /// fill vectors, ordinary kernels do better.
   Shape program_batch() {
     if (j_.outputs.empty() || j_.eqns.size() > kMaxEquations) throw NotLanes();
     std::int64_t leading = 0;
@@ -171,9 +177,11 @@ class Former : public LanePoint {
       leading = s[0];
     }
     if (leading < kMinPoints) throw NotLanes();
-    bool reduces = false;
+    bool reduces = false, assembles = false, gathers = false;
     for (const Eqn& e : j_.eqns) {
       const Kind k = e.op->kind;
+      gathers |= k == Kind::gather;
+      assembles |= k == Kind::concatenate && joins_computed(e);
       if (k == Kind::control || k == Kind::effect || e.op->has_effects) throw NotLanes();
       const auto check_row = [&](const Shape& s, std::int64_t most) {
         if (!s.empty() && s.back() > most && s.back() != leading) throw NotLanes();
@@ -184,8 +192,48 @@ class Former : public LanePoint {
       // Longer rows are better reduced by a kernel of their own, which reads whole vectors.
       for (Atom a : e.inputs) check_row(j_.aval(a).shape, kMaxReducedRow);
     }
-    if (!reduces) throw NotLanes();
+    if (!reduces && (!assembles || gathers)) throw NotLanes();
     return Shape{leading};
+  }
+  bool is_computed(Atom a) const {
+    const Eqn* by = nullptr;
+    do {
+      by = nullptr;
+      for (const Eqn& e : j_.eqns)
+        if (!a.is_literal() && e.outputs.size() == 1 && e.outputs[0] == a.var()) by = &e;
+      if (by) a = by->inputs.empty() ? a : by->inputs[0];
+    } while (by && by->op->kind == Kind::movement);
+    return by && by->op->kind == Kind::elementwise;
+  }
+  /// Whether elements are joined, one an operand, of which several are computed.
+  bool joins_computed(const Eqn& e) const {
+    const Shape& all = j_.avals[e.outputs[0]].shape;
+    const auto count = static_cast<std::int64_t>(e.inputs.size());
+    const bool elements = std::all_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) {
+      const Shape& s = j_.aval(a).shape;
+      if (s.size() < all.size()) return s.num_elements() * count == all.num_elements();
+      for (int d = 0; d < s.size(); ++d)
+        if (s[d] == 1 && all[d] == count) return true;
+      return false;
+    });
+    return elements && std::count_if(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return is_computed(a); }) > 1;
+  }
+  /// Whether much of the loops' work is the same for all elements of a row, and would be done for each of them.
+  bool repeats_work() const {
+    if (!rows_ || batch_shape.size() < 2) return false;
+    std::uint64_t along_rows = 0, loops = 0;
+    for (std::size_t d = 1; d < kernel.outer.size(); ++d) along_rows |= std::uint64_t{1} << kernel.outer[d];
+    for (int d : repeat_dims(kernel.nests[0])) loops |= std::uint64_t{1} << d;
+    const std::vector<char> live = live_nodes(kernel);
+    std::size_t work = 0, repeated = 0;
+    for (std::size_t i = 0; i < live.size(); ++i) {
+      const Node& n = kernel.dag.nodes[i];
+      if (!live[i] || (n.dims & loops) == 0 || (n.kind != NodeKind::op && n.kind != NodeKind::math)) continue;
+      const std::size_t cost = n.kind == NodeKind::math ? kMathCost : 1;
+      work += cost;
+      if ((n.dims & along_rows) != along_rows) repeated += cost;
+    }
+    return repeated * 8 > work;
   }
   void open_batch() {
     for (int d = 0; d < batch_shape.size(); ++d) {
@@ -399,6 +447,7 @@ class Former : public LanePoint {
  private:
   const JaxprData& j_;
   const Eqn* e_;
+  bool rows_;
   std::uint64_t outer_mask_ = 0;
   bool lanes_differ_ = false;
   std::vector<Var> buffers_;
@@ -421,6 +470,16 @@ const Rule<LaneBatchTransform, While> while_lanes_batch([](Former& f, const Eqn&
   return f.while_batch(e, params_as<While::Params>(*e.params));
 });
 
+std::optional<LaneKernel> form(Former& former, const std::shared_ptr<const Definitions>& known) {
+  try {
+    LaneKernel k = former.run(known);
+    if (k.kernel.dag.nodes.size() <= kMaxLaneNodes) return k;
+  } catch (const NotLanes&) {
+  } catch (const ExpressionTooLarge&) {
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<LaneKernel> form_lane_program(const JaxprData& j) {
@@ -441,15 +500,12 @@ std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e, std
     if (j.avals[v].size() == 0) return {};
   for (Atom a : e.inputs)
     if (j.aval(a).size() == 0) return {};
-  try {
-    if (!known) known = std::make_shared<const Definitions>(j);
-    LaneKernel k = Former(j, &e).run(known);
-    if (k.kernel.dag.nodes.size() > kMaxLaneNodes) return {};
-    return k;
-  } catch (const NotLanes&) {
-  } catch (const ExpressionTooLarge&) {
-  }
-  return {};
+  if (!known) known = std::make_shared<const Definitions>(j);
+  Former rows(j, &e, true);
+  std::optional<LaneKernel> k = form(rows, known);
+  if (k || e.op->kind != Kind::control || rows.batch_shape.size() < 2) return k;
+  Former points(j, &e);
+  return form(points, known);
 }
 
 }  // namespace weft::detail
