@@ -80,7 +80,8 @@ TEST_CASE("compiled transforms of each short length, alone and in batches") {
 }
 
 TEST_CASE("compiled transforms of lengths that are powers, primes and products of large primes") {
-  for (std::int64_t n : {131, 187, 243, 256, 509, 521, 625, 841, 1000, 1009, 1024, 1331, 2048, 3481, 3721, 4095, 4096, 8191, 16382})
+  for (std::int64_t n : {67,  71,   131,  134,  187,  201,  243,  256,  335,  469,  509,  521,  625,
+                         841, 1000, 1009, 1024, 1067, 1331, 2048, 3481, 3721, 4095, 4096, 8191, 16382})
     for (const std::int64_t lines : {1, 17}) check_lengths({lines}, {n});
   for (std::int64_t n : {30030, 32768, 65537, 100000, 177147, 226981, 1 << 20}) check_lengths({}, {n});
 }

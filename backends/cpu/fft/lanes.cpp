@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <complex>
+#include <limits>
 
 #include "weft/backends/cpu/fft/roots.h"
 #include "weft/core/ops/linalg/fft.h"
 
 namespace weft::detail {
 namespace {
-
-constexpr std::int64_t kLargestRadix = 61;
 
 /// Powers of two in as few passes of 16, 8, 4, 2 as there must be, then odd primes; empty where one is too large.
 std::vector<std::int64_t> radices_of(std::int64_t n) {
@@ -22,7 +21,7 @@ std::vector<std::int64_t> radices_of(std::int64_t n) {
     twos -= bits;
   }
   for (std::int64_t p = 3; n > 1; p += 2) {
-    if (p > kLargestRadix) return {};
+    if (p > kLargestOddRadix) return {};
     for (; n % p == 0; n /= p) radices.push_back(p);
   }
   return radices;
@@ -37,7 +36,7 @@ double pass_cycles(std::int64_t radix) {
     case 5: return 13;
     case 8: return 11;
     case 16: return 16;
-    default: return 8 + 1.5 * static_cast<double>(radix);
+    default: return 8 + 2 * static_cast<double>(radix);
   }
 }
 
@@ -85,7 +84,7 @@ std::vector<T> bluestein_spectrum(std::int64_t n, std::int64_t padded) {
 
 template <class T>
 LaneTransform<T>::LaneTransform(std::int64_t n) : n_(n), loops_(fft_loops<T>()) {
-  if (!has_small_factors_only(n)) {
+  if (cycles_by_convolution(n) < cycles_by_factors(n)) {
     padded_ = convolution_length(n);
     convolution_ = std::make_unique<LaneTransform>(padded_);
     chirp_ = bluestein_chirp<T>(n);
@@ -128,13 +127,22 @@ T* LaneTransform<T>::run(T* block, T* other) const {
 }
 
 template <class T>
-double LaneTransform<T>::cycles(std::int64_t n) {
-  if (!has_small_factors_only(n)) return 2 * cycles(convolution_length(n));
+double LaneTransform<T>::cycles_by_factors(std::int64_t n) {
+  if (!has_small_factors_only(n)) return std::numeric_limits<double>::infinity();
   const double bytes = 4.0 * static_cast<double>(n) * fft_loops<T>().lanes * sizeof(T);
   const double memory = bytes < (1 << 15) ? 0 : bytes < (1 << 20) ? 4 : 20;
   double each = 20;
   for (const std::int64_t radix : radices_of(n)) each += pass_cycles(radix) + memory;
   return each * static_cast<double>(n) + 50;
+}
+template <class T>
+double LaneTransform<T>::cycles_by_convolution(std::int64_t n) {
+  constexpr double kElements = 0.75;  // of their cycles are left without those for bringing them in and out
+  return 2 * kElements * cycles_by_factors(convolution_length(n));
+}
+template <class T>
+double LaneTransform<T>::cycles(std::int64_t n) {
+  return std::min(cycles_by_factors(n), cycles_by_convolution(n));
 }
 
 template class LaneTransform<float>;

@@ -27,6 +27,9 @@ class LaneTransform {
   static double cycles(std::int64_t n);
 
  private:
+  static double cycles_by_factors(std::int64_t n);  // infinite where one is too large
+  static double cycles_by_convolution(std::int64_t n);
+
   std::int64_t n_, padded_ = 0;
   const FftLoops<T>& loops_;
   struct Pass {
@@ -39,7 +42,8 @@ class LaneTransform {
   std::vector<T> chirp_, spectrum_;
 };
 
-/// Whether all prime factors of n are small enough for a butterfly each; other lengths are done as convolutions of a padded length.
+/// Whether all prime factors of n are small enough for a butterfly each. Lengths of which that is not so, or not faster, are done as
+/// convolutions of a padded length.
 bool has_small_factors_only(std::int64_t n);
 /// A length for a cyclic convolution that holds a linear one of two sequences of n elements.
 std::int64_t convolution_length(std::int64_t n);

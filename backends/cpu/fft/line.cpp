@@ -1,6 +1,7 @@
 #include "weft/backends/cpu/fft/line.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "weft/backends/cpu/fft/ranges.h"
 #include "weft/backends/cpu/fft/roots.h"
@@ -33,17 +34,23 @@ std::int64_t best_rows(std::int64_t n) {
 }  // namespace
 
 template <class T>
-double LineTransform<T>::cycles(std::int64_t n) {
-  if (!has_small_factors_only(n)) {
-    const std::int64_t padded = convolution_length(n);
-    return 2 * cycles(padded) + 10 * static_cast<double>(padded);
-  }
+double LineTransform<T>::cycles_by_factors(std::int64_t n) {
+  if (!has_small_factors_only(n)) return std::numeric_limits<double>::infinity();
   return cycles_with_rows<T>(n, best_rows<T>(n));
+}
+template <class T>
+double LineTransform<T>::cycles_by_convolution(std::int64_t n) {
+  const std::int64_t padded = convolution_length(n);
+  return 2 * cycles_by_factors(padded) + 10 * static_cast<double>(padded);
+}
+template <class T>
+double LineTransform<T>::cycles(std::int64_t n) {
+  return std::min(cycles_by_factors(n), cycles_by_convolution(n));
 }
 
 template <class T>
 LineTransform<T>::LineTransform(std::int64_t n) : n_(n), loops_(fft_loops<T>()), cycles_(cycles(n)) {
-  if (!has_small_factors_only(n)) {
+  if (cycles_by_convolution(n) < cycles_by_factors(n)) {
     padded_ = convolution_length(n);
     convolution_ = std::make_unique<LineTransform>(padded_);
     chirp_ = conjugate_chirp_ = bluestein_chirp<T>(n);

@@ -8,7 +8,8 @@ namespace weft::detail {
 
 /// Forward and inverse transforms of single lines of n complex numbers, as pairs. With n = n1 n2, a line is n1 rows of n2 columns:
 /// transforms of the columns, a product with roots of unity, transforms of the rows (Gentleman and Sande 1966; Bailey's four steps 1990),
-/// each for as many columns or rows at a time as a vector has lanes. Lengths with large prime factors are convolutions (Bluestein 1970).
+/// each for as many columns or rows at a time as a vector has lanes. Lengths for which that is faster are convolutions
+/// (Bluestein 1970), those with large prime factors above all.
 /// Long lines are cut among the threads.
 template <class T>
 class LineTransform {
@@ -25,6 +26,8 @@ class LineTransform {
   static double cycles(std::int64_t n);
 
  private:
+  static double cycles_by_factors(std::int64_t n);  // infinite where one is too large
+  static double cycles_by_convolution(std::int64_t n);
   void by_steps(const T* from, T* to, bool inverse, T scale) const;
   void by_convolution(const T* from, T* to, bool inverse, T scale) const;
   void transform_columns(std::int64_t first, std::int64_t last, const T* from, bool inverse, T* blocks) const;

@@ -10,6 +10,9 @@ struct FftPass {
   std::int64_t radix = 1, done = 1, left = 1;
 };
 
+/// The largest odd radix of a pass.
+constexpr int kLargestOddRadix = 127;
+
 /// Loops over numbers of type T = float or double. A block holds the same positions of several lines (a line a lane): at 2 * lanes * j the
 /// real parts of element j of all lines, behind them the imaginary ones; blocks are aligned to vectors. Complex numbers elsewhere are
 /// pairs, as users have them; strides count numbers, not pairs. `count` is the number of lines that are there, at most `lanes`; the lanes

@@ -352,11 +352,11 @@ template <class T, int R, bool twiddled>
     WEFT_UNROLLED for (int j = 0; j < R; ++j) put_pair(to, j * distance + s, t[j]);
   }
 }
-/// Any odd radix up to 63, by sums and differences of what is opposite (Singleton 1969).
+/// Any odd radix up to kLargestOddRadix, by sums and differences of what is opposite (Singleton 1969).
 template <class T, bool twiddled>
 void run_odd_row(int radix, std::int64_t left, std::int64_t distance, const T* __restrict from, T* __restrict to, const T* twiddles,
                  const T* roots) {
-  Pair<T> sums[32], differences[32];
+  Pair<T> sums[kLargestOddRadix / 2 + 1], differences[kLargestOddRadix / 2 + 1];
   const int half = radix / 2;
   for (std::int64_t s = 0; s < left; ++s) {
     const Pair<T> start = pair_at(from, s);
