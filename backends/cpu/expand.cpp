@@ -43,7 +43,7 @@ bool is_for_library(const Eqn& e, std::span<const Aval> in) {
 }
 
 /// Few of the largest of long lines are found by passing over the others; short lines, or much of them, are sorted faster, side by side.
-constexpr std::int64_t kLongest = 1024, kShort = 128, kShare = 32, kFewestLines = 4;
+constexpr std::int64_t kLongest = 1024, kShort = 64, kShare = 15, kFewestLines = 4;
 
 bool is_faster_sorted(const TopKLargest::Params& p, const Aval& x) {
   const std::int64_t n = x.shape[p.axis];

@@ -360,7 +360,7 @@ class TopKStep final : public NativeStep {
     const auto code = [&](std::int64_t i) { return static_cast<U>(~code_of<T>(from[i * stride])); };
     const auto less = [](const R& a, const R& b) { return is_before(a, b); };
     if (k_ == 0) return records;
-    if (8 * k_ > n || n <= kFew) {
+    if (8 * k_ > n || n <= kShort) {
       for (std::int64_t i = 0; i < n; ++i) records[i] = record(i, code(i));
       if (n > kFew) return sort_records(records, records + n, n, std::is_same_v<R, Record> ? 32 : 0, 8 * static_cast<int>(sizeof(T)));
       if (k_ < n) std::nth_element(records, records + k_, records + n, less);
@@ -438,7 +438,7 @@ class TopKStep final : public NativeStep {
     return any != 0;
   }
 
-  static constexpr std::int64_t kPiece = 64, kPart = 16, kRoom = 512, kFewKept = 32;
+  static constexpr std::int64_t kPiece = 64, kPart = 16, kRoom = 512, kFewKept = 32, kShort = 32;
 
   DType dtype_;
   std::int64_t k_;
