@@ -39,8 +39,8 @@ void subtract(Part<const T> a, Part<const T> b, bool transposed, Part<T> out) {
     Routines<T>::gemm(CblasRowMajor, CblasNoTrans, transposed ? CblasConjTrans : CblasNoTrans, m, n, k, &minus, a.data, a.row, b.data,
                       b.row, &one, out.data, out.row);
   } else {
-    const StridedMatrix<T> left{a.data, m, k, a.row, 1};
-    const StridedMatrix<T> right = transposed ? StridedMatrix<T>{b.data, k, n, 1, b.row} : StridedMatrix<T>{b.data, k, n, b.row, 1};
+    const MatmulOperand<T> left{a.data, m, k, a.row, 1};
+    const MatmulOperand<T> right = transposed ? MatmulOperand<T>{b.data, k, n, 1, b.row} : MatmulOperand<T>{b.data, k, n, b.row, 1};
     if (subtract_matmul(left, right, out.data, out.row)) return;
     const CBLAS_TRANSPOSE how = transposed ? CblasTrans : CblasNoTrans;
     if constexpr (std::is_same_v<T, double>)

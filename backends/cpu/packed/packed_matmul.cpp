@@ -289,7 +289,7 @@ double packed_matmul_steps(const MatmulStep& p) {
 }
 
 template <class T>
-bool subtract_matmul(const StridedMatrix<T>& a, const StridedMatrix<T>& b, T* out, std::int64_t out_row) {
+bool subtract_matmul(const MatmulOperand<T>& a, const MatmulOperand<T>& b, T* out, std::int64_t out_row) {
   MatmulStep p;
   p.dtype = p.right_dtype = p.out_dtype = sizeof(T) == 8 ? float64 : float32;
   p.m = a.rows, p.n = b.columns, p.k = a.columns, p.out_row = out_row;
@@ -303,8 +303,8 @@ bool subtract_matmul(const StridedMatrix<T>& a, const StridedMatrix<T>& b, T* ou
   whole.run(reinterpret_cast<const char*>(a.data), reinterpret_cast<const char*>(b.data), reinterpret_cast<char*>(out), p.m, p.n, scratch);
   return true;
 }
-template bool subtract_matmul(const StridedMatrix<float>&, const StridedMatrix<float>&, float*, std::int64_t);
-template bool subtract_matmul(const StridedMatrix<double>&, const StridedMatrix<double>&, double*, std::int64_t);
+template bool subtract_matmul(const MatmulOperand<float>&, const MatmulOperand<float>&, float*, std::int64_t);
+template bool subtract_matmul(const MatmulOperand<double>&, const MatmulOperand<double>&, double*, std::int64_t);
 
 std::unique_ptr<Matmul> make_packed_matmul(const MatmulStep& p) {
   const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype, p.m, p.k);

@@ -22,7 +22,7 @@ bool has_complex_matmul(DType t);
 std::unique_ptr<Matmul> make_complex_matmul(const MatmulStep& p);
 
 template <class T>
-struct StridedMatrix {
+struct MatmulOperand {
   const T* data;
   std::int64_t rows, columns;
   std::int64_t row_stride, column_stride;  ///< elements from a row, or a column, to the next
@@ -30,6 +30,6 @@ struct StridedMatrix {
 /// out -= a b for matrices of float32 or float64, on the calling thread; in `out` a row's elements are neighbours, and `out_row` elements
 /// are from one row to the next. False, and nothing done, where the processor has no unit.
 template <class T>
-bool subtract_matmul(const StridedMatrix<T>& a, const StridedMatrix<T>& b, T* out, std::int64_t out_row);
+bool subtract_matmul(const MatmulOperand<T>& a, const MatmulOperand<T>& b, T* out, std::int64_t out_row);
 
 }  // namespace weft::detail
