@@ -173,3 +173,13 @@ TEST_CASE("too few samples have no covariance") {
     CHECK(gives([=](Array v) { return cov(v, {.ddof = ddof}); }, ones({2, 1}), ddof == 0 ? zeros({2, 2}) : full({2, 2}, nan_)));
   }
 }
+
+TEST_CASE("numbers that are in one of two sets: repeated ones count once, the largest too") {
+  CHECK(alike(setxor1d(array({3, 3}), array({1})), array({1, 3})));
+  CHECK(alike(setxor1d(array({1, 5, 5}), array({2, 2})), array({1, 2, 5})));
+  CHECK(alike(setxor1d(array({2, 2}), array({2, 9, 9})), array({9})));
+}
+
+TEST_CASE("quantile: the parts are a number or a vector") {
+  CHECK(has(message_of<Error>([] { quantile(arange(5.f), full({2, 2}, 0.5f)); }), "must be a scalar or a vector of parts"));
+}

@@ -302,6 +302,25 @@ TEST_CASE("optimizers: masks by path, moving averages, derivatives of the learni
   CHECK_THROWS_AS(optim::multi_steps(adamw, 0), Error);
 }
 
+TEST_CASE("optimizers: multi_steps takes the mean of gradients that differ") {
+  const optim::GradientTransformation mean_of_three = optim::multi_steps(optim::sgd(1), 3);
+  optim::OptState state = mean_of_three.init(ones(2));
+  std::vector<Array> updates;
+  for (const float g : {3.f, 6.f, 12.f}) {
+    const auto [update, next] = mean_of_three.update(full({2}, g), state, ones(2));
+    updates.push_back(update), state = next;
+  }
+  CHECK(all(updates[0] == 0.f).item<bool>());
+  CHECK(all(updates[1] == 0.f).item<bool>());
+  CHECK(allclose(updates[2], full({2}, -7.f)).item<bool>());
+}
+
+TEST_CASE("optimizers: an update by the ratio of norms can be differentiated where all parameters are zero") {
+  const optim::GradientTransformation ratio = optim::scale_by_trust_ratio();
+  const Array derivative = grad([&](Array p) { return sum(ratio.update(ones(3), ratio.init(p), p).first); })(zeros(3));
+  CHECK(all(isfinite(derivative)).item<bool>());
+}
+
 TEST_CASE("optim: what is kept of whole numbers would be rounded, so they are refused unless they are left out") {
   const std::map<std::string, Array> params{{"counts", array({5, 6})}, {"w", ones(2)}};
   for (const auto& t : {optim::adam(0.1), optim::sgd(0.1, 0.9), optim::rmsprop(0.1), optim::chain({optim::clip(1.), optim::adagrad(0.1)})})

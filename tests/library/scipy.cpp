@@ -34,6 +34,7 @@ TEST_CASE("iterative solvers: larger systems, functions, gradients by the matrix
   CHECK(allclose(linalg::bicgstab(general, b, {.tol = 1e-12}), y, 1e-8).item<bool>());
   CHECK(allclose(linalg::gmres(general, b, {.tol = 1e-12}), y, 1e-8).item<bool>());
   CHECK(allclose(linalg::gmres(general, b, {.tol = 1e-12, .restart = 5}), y, 1e-8).item<bool>());
+  CHECK(allclose(linalg::gmres(2 * eye(3), ones(3), {.restart = 1}), full({3}, 0.5f)).item<bool>());
 
   const auto loss = [&](auto solve) { return [=](const Array& m) { return sum(square(solve(m))); }; };
   const Array wanted = grad(loss([&](const Array& m) { return linalg::solve(m, b); }))(general);

@@ -78,7 +78,7 @@ TEST_CASE("a page has the program before and after each pass, with the lines tha
 TEST_CASE("each equation of the compiled program is computed by a step, and each kernel has its code") {
   const auto f = [](Array x, Array y) {
     const Array big = matmul(x, y);
-    return std::pair{sum(exp(big), 1), fori_loop(0, 5, [](Array, Array v) { return sin(v) + 1; }, big)};
+    return std::pair{sum(exp(big), 1), fori_loop(0, 5, [](Array, Array v) { return sin(v.T()) + 1; }, big)};
   };
   const Json data = data_of(to_html(f)(ones({300, 300}), ones({300, 300})));
   const Json& last = program(data, data.at("stages").list.size() - 1);

@@ -58,6 +58,10 @@ TEST_CASE("promotion: the table of JAX 0.10 with 64-bit types") {
 }
 
 TEST_CASE("promotion: a number yields to an array, and keeps its kind") {
+  // A choice between an array and a number has the array's dtype for good.
+  CHECK((where(true, ones(2), 2.f) * ones(2).astype(bfloat16)).dtype() == float32);
+  CHECK((where(true, 2.f, ones(2)) * ones(2).astype(bfloat16)).dtype() == float32);
+  CHECK((where(true, Array(2.f), 3.f) * ones(2).astype(bfloat16)).dtype() == bfloat16);
   auto with = [](DType t, DType number) { return promote_types(WeakDType{t}, WeakDType{number, true}); };
   CHECK(with(int8, int32) == WeakDType{int8});
   CHECK(with(uint16, int32) == WeakDType{uint16});

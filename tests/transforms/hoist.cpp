@@ -69,3 +69,14 @@ TEST_CASE("what no step changes is still computed before the loop") {
   CHECK(product < loop);
   CHECK(text.find("dot_general[", loop) != std::string::npos);
 }
+
+TEST_CASE("a loop with neither carry nor inputs of its own, all of which is the same in each step") {
+  const auto f = [](Array a) {
+    return scan([=](std::tuple<> c, None) { return std::pair{c, sin(matmul(a, a))}; }, std::tuple<>(), none, {.length = 3}).second;
+  };
+  const Array a = reshape(arange(4.f), {2, 2}), want = stack({sin(matmul(a, a)), sin(matmul(a, a)), sin(matmul(a, a))});
+  CHECK(allclose(jit(f)(a), want).item<bool>());
+  CHECK(allclose(f(a), want).item<bool>());
+  CHECK(
+      allclose(jit(grad([&](Array x) { return sum(f(x)); }))(a), grad([](Array x) { return 3 * sum(sin(matmul(x, x))); })(a)).item<bool>());
+}
