@@ -83,8 +83,8 @@ std::vector<T> bluestein_spectrum(std::int64_t n, std::int64_t padded) {
 }
 
 template <class T>
-LaneTransform<T>::LaneTransform(std::int64_t n) : n_(n), loops_(fft_loops<T>()) {
-  if (cycles_by_convolution(n) < cycles_by_factors(n)) {
+LaneTransform<T>::LaneTransform(std::int64_t n, bool by_convolution) : n_(n), loops_(fft_loops<T>()) {
+  if (by_convolution) {
     padded_ = convolution_length(n);
     convolution_ = std::make_unique<LaneTransform>(padded_);
     chirp_ = bluestein_chirp<T>(n);

@@ -11,7 +11,9 @@ namespace weft::detail {
 template <class T>
 class LaneTransform {
  public:
-  explicit LaneTransform(std::int64_t n);
+  explicit LaneTransform(std::int64_t n) : LaneTransform(n, cycles_by_convolution(n) < cycles_by_factors(n)) {}
+  /// By the factors of n, whatever that costs: with blocks of n elements.
+  static std::unique_ptr<LaneTransform> of_factors(std::int64_t n) { return std::unique_ptr<LaneTransform>(new LaneTransform(n, false)); }
   ~LaneTransform();
   LaneTransform(const LaneTransform&) = delete;
   LaneTransform& operator=(const LaneTransform&) = delete;
@@ -25,9 +27,11 @@ class LaneTransform {
 
   /// A guess of the cycles it takes, with those for bringing elements into blocks and out.
   static double cycles(std::int64_t n);
+  /// The same of of_factors(n); infinite where a factor is too large.
+  static double cycles_by_factors(std::int64_t n);
 
  private:
-  static double cycles_by_factors(std::int64_t n);  // infinite where one is too large
+  LaneTransform(std::int64_t n, bool by_convolution);
   static double cycles_by_convolution(std::int64_t n);
 
   std::int64_t n_, padded_ = 0;

@@ -17,8 +17,8 @@ template <class T>
 double cycles_with_rows(std::int64_t n, std::int64_t n1) {
   const std::int64_t n2 = n / n1, lanes = fft_loops<T>().lanes;
   if (n1 == 1) return LaneTransform<T>::cycles(n);
-  return static_cast<double>(round_up(n2, lanes) / lanes) * LaneTransform<T>::cycles(n1) +
-         static_cast<double>(round_up(n1, lanes) / lanes) * (LaneTransform<T>::cycles(n2) + 15 * static_cast<double>(n2));
+  return static_cast<double>(round_up(n2, lanes) / lanes) * LaneTransform<T>::cycles_by_factors(n1) +
+         static_cast<double>(round_up(n1, lanes) / lanes) * (LaneTransform<T>::cycles_by_factors(n2) + 15 * static_cast<double>(n2));
 }
 template <class T>
 std::int64_t best_rows(std::int64_t n) {
@@ -59,9 +59,11 @@ LineTransform<T>::LineTransform(std::int64_t n) : n_(n), loops_(fft_loops<T>()),
     return;
   }
   n1_ = best_rows<T>(n), n2_ = n / n1_;
-  rows_ = std::make_unique<LaneTransform<T>>(n2_);
-  if (n1_ == 1) return;
-  columns_ = std::make_unique<LaneTransform<T>>(n1_);
+  if (n1_ == 1) {
+    rows_ = std::make_unique<LaneTransform<T>>(n2_);
+    return;
+  }
+  rows_ = LaneTransform<T>::of_factors(n2_), columns_ = LaneTransform<T>::of_factors(n1_);
   const std::int64_t lanes = loops_.lanes, rows = round_up(n1_, lanes);
   const UnitRoots<T> roots(n);
   turns_.resize(static_cast<std::size_t>(2 * lanes * rows));
