@@ -99,10 +99,10 @@ enum class Wanted { value, derivatives };
 
 /// For 0 < x < 1 and s = 1 - x.
 Array inside_value(Wanted wanted, const Parameters& given, const Array& x, const Array& s, const Array& ends) {
-  const Array near = (x > (wanted == Wanted::value ? kNear : kSlowest)) & ~ends, turned = near & (given.c - given.a - given.b < 0);
+  const Array near = (x > (wanted == Wanted::value ? kNear : kSlowest)) & ~ends, by_euler = near & (given.c - given.a - given.b < 0);
   // Euler's transformation (15.3.3) makes the difference positive.
-  const Array factor = where(turned, pow(s, given.c - given.a - given.b), 1);
-  const Parameters p{where(turned, given.c - given.a, given.a), where(turned, given.c - given.b, given.b), given.c};
+  const Array factor = where(by_euler, pow(s, given.c - given.a - given.b), 1);
+  const Parameters p{where(by_euler, given.c - given.a, given.a), where(by_euler, given.c - given.b, given.b), given.c};
   const Array d = p.c - p.a - p.b, whole = round(d), away = abs(d - whole);
   const Array ended = is_pole(p.a) | is_pole(p.b);
   const Array any_difference = near & ~ended & (away > 0.01);
@@ -126,10 +126,10 @@ Array hypergeometric(Wanted wanted, const Array& given_a, const Array& given_b, 
   const Array first = parameter(given_a), other = parameter(given_b), swapped = first > other;
   const Array a = where(swapped, other, first), b = where(swapped, first, other), ends = is_pole(a) | is_pole(b);
   // Pfaff's transformation (15.3.4) of negative x, with the lesser parameter in front.
-  const Array turned = (x < -0.5) & ~ends, inside = (x < 1) & ~ends & (x >= -0.5);
-  const Array u = where(turned, x / (x - 1), where(inside, x, 0.25)), s = where(turned, 1 / (1 - x), where(inside, 1 - x, 0.75));
-  const Array factor = where(turned, pow(where(turned, 1 - x, 1), -a), 1);
-  const Array safe_c = where(is_pole(c), 1, c), second = where(turned, safe_c - b, b);
+  const Array by_pfaff = (x < -0.5) & ~ends, inside = (x < 1) & ~ends & (x >= -0.5);
+  const Array u = where(by_pfaff, x / (x - 1), where(inside, x, 0.25)), s = where(by_pfaff, 1 / (1 - x), where(inside, 1 - x, 0.75));
+  const Array factor = where(by_pfaff, pow(where(by_pfaff, 1 - x, 1), -a), 1);
+  const Array safe_c = where(is_pole(c), 1, c), second = where(by_pfaff, safe_c - b, b);
   const Array value = factor * inside_value(wanted, {a, second, safe_c}, u, s, is_pole(second));
   const Array polynomial = defining_series({where(ends, a, 0), where(ends, b, 0), safe_c}, where(ends, x, 0));
   const Array d = safe_c - a - b, converges = (x == 1) & (d > 0);
@@ -184,8 +184,8 @@ Array wofz(Arg given) {
   LocScope scope(given.where());
   const Array x = detail::to_inexact(given);
   const Array z = convert(x, x.dtype() == float64 || x.dtype() == complex128 ? complex128 : complex64);
-  const Array below = imag(z) < 0, upper = where(below, -z, z), turned = complex(-imag(upper), real(upper));
-  const Array down = rational_width - turned, quotient = (rational_width + turned) / down;
+  const Array below = imag(z) < 0, upper = where(below, -z, z), rotated = complex(-imag(upper), real(upper));
+  const Array down = rational_width - rotated, quotient = (rational_width + rotated) / down;
   Array sum = zeros_like(z);
   for (std::size_t n = rational_coefficients().size(); n-- > 0;) sum = sum * quotient + rational_coefficients()[n];
   const Array value = 2 * sum / (down * down) + 1 / (std::sqrt(std::numbers::pi) * down);

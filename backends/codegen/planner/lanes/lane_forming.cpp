@@ -177,11 +177,11 @@ class Former : public LanePoint {
       leading = s[0];
     }
     if (leading < kMinPoints) throw NotLanes();
-    bool reduces = false, assembles = false, gathers = false;
+    bool reduces = false, assembles = false, reads_fixed_places = true;
     for (const Eqn& e : j_.eqns) {
       const Kind k = e.op->kind;
-      gathers |= k == Kind::gather;
-      assembles |= k == Kind::concatenate && joins_computed(e);
+      reads_fixed_places &= e.inputs.empty() || e.op->movement || k == Kind::elementwise;
+      assembles |= e.op->movement && e.inputs.size() > 1 && joins_computed(e);
       if (k == Kind::control || k == Kind::effect || e.op->has_effects) throw NotLanes();
       const auto check_row = [&](const Shape& s, std::int64_t most) {
         if (!s.empty() && s.back() > most && s.back() != leading) throw NotLanes();
@@ -192,7 +192,8 @@ class Former : public LanePoint {
       // Longer rows are better reduced by a kernel of their own, which reads whole vectors.
       for (Atom a : e.inputs) check_row(j_.aval(a).shape, kMaxReducedRow);
     }
-    if (!reduces && (!assembles || gathers)) throw NotLanes();
+    // Places that are computed are better read by kernels of single elements.
+    if (!reduces && !(assembles && reads_fixed_places)) throw NotLanes();
     return Shape{leading};
   }
   bool is_computed(Atom a) const {
