@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/exact/exact.h"
+#include "tests/exact/functions.h"
 #include "tests/exact/hard_cases.h"
 #include "weft/core/array/array_impl.h"
 #include "weft/runtime/host/executable.h"
@@ -15,51 +16,6 @@ using namespace weft;
 using detail::MathFunction;
 
 namespace {
-
-struct Row {
-  MathFunction f;
-  const char* name;
-  Array (*function)(const Array&);
-  double limit = 2;  // units in the last place, in compiled code and in the interpreter
-};
-#define WEFT_ROW(name) {MathFunction::name, #name, [](const Array& x) { return weft::name(x); }}
-const Row kRows[] = {
-    WEFT_ROW(exp),
-    WEFT_ROW(exp2),
-    WEFT_ROW(expm1),
-    WEFT_ROW(log),
-    WEFT_ROW(log1p),
-    WEFT_ROW(log2),
-    WEFT_ROW(tanh),
-    WEFT_ROW(sin),
-    WEFT_ROW(cos),
-    WEFT_ROW(tan),
-    WEFT_ROW(asin),
-    WEFT_ROW(acos),
-    WEFT_ROW(atan),
-    WEFT_ROW(sinh),
-    WEFT_ROW(cosh),
-    WEFT_ROW(asinh),
-    WEFT_ROW(acosh),
-    WEFT_ROW(atanh),
-    WEFT_ROW(erf),
-    WEFT_ROW(erfc),
-    WEFT_ROW(erf_inv),
-    WEFT_ROW(cbrt),
-    WEFT_ROW(rsqrt),
-    {MathFunction::logistic, "logistic", [](const Array& x) { return sigmoid(x); }},
-    {MathFunction::lgamma, "lgamma", [](const Array& x) { return lgamma(x); }, 4},
-    {MathFunction::digamma, "digamma", [](const Array& x) { return digamma(x); }, 4},
-};
-#undef WEFT_ROW
-
-/// Arguments at which a function is what it is, but not to so many units.
-bool is_promised(MathFunction f, double x) {
-  // At its pole from the left and from the right digamma is NaN; next to its zeros at negative numbers only its absolute accuracy is kept.
-  if (f == MathFunction::digamma) return x > 0;
-  // 1 / sqrt(-0) is that of IEEE 754.
-  return !(f == MathFunction::rsqrt && x == 0);
-}
 
 Array interpreted(const Jaxpr& program, std::vector<Array> args) {
   return detail::backend("interp").compile(program, {"f"})->call(args, 0)[0];
@@ -84,7 +40,7 @@ struct Judge {
 }  // namespace
 
 TEST_CASE("hard cases: compiled and interpreted functions of one operand stay within their units in the last place") {
-  for (const Row& row : kRows)
+  for (const exact::Function& row : exact::kFunctions)
     for (const DType dtype : {float32, float64}) {
       std::vector<double> x = exact::hard_arguments(row.f, dtype, 1);
       if (x.size() % 2 == 0) x.pop_back();  // so that there are lanes that don't fill a vector
@@ -95,7 +51,7 @@ TEST_CASE("hard cases: compiled and interpreted functions of one operand stay wi
       const std::string name = std::string(row.name) + (dtype == float32 ? ", float32" : ", float64");
       Judge fast{name + ", compiled", dtype, row.limit}, slow{name + ", interpreted", dtype, row.limit};
       for (std::size_t i = 0; i < x.size(); ++i) {
-        if (!is_promised(row.f, x[i])) continue;
+        if (!exact::is_promised(row.f, x[i])) continue;
         const exact::Number want = exact::evaluate(row.f, x[i]);
         fast.look(exact::ulps(dtype, compiled[i], want), x[i], 0, compiled[i], want);
         slow.look(exact::ulps(dtype, oracle[i], want), x[i], 0, oracle[i], want);

@@ -13,6 +13,7 @@
 #include "tests/messages.h"
 #include "tools/modes.h"
 #include "weft/backends/cpu/jit.h"
+#include "weft/core/ops/reduce/reduce.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -113,6 +114,25 @@ TEST_CASE("reductions to a position: the first of equal ones, NaN before all num
       check(one.at({array({late, n - 1})}).set(nan), late, late);
       check(one.at(3).set(extreme(t, false)).at(late).set(extreme(t, true)).at(n - 1).set(nan), n - 1, n - 1);
       check(full({n}, nan), 0, 0);
+    }
+}
+
+TEST_CASE("reductions to a position of any integer type: the first of equal ones") {
+  for (const DType t : {uint8, int16, uint16, int32, uint32, int64, uint64})
+    for (const int n : {5, 33, 100, 250, 3000}) {
+      if (t == uint8 && n > 250) continue;
+      CAPTURE(t.name());
+      CAPTURE(n);
+      const auto positions = [&](int axis) {
+        return [t, axis](Xs x) { return Arrays{detail::arg_max(x[0], axis, t), detail::arg_min(x[0], axis, t)}; };
+      };
+      for (const DType elements : {int8, float32, float64}) {
+        // Each number several times, so that lanes, rows and pieces end with equal ones.
+        const Array x = convert(floor(values({n}, 3) * 2), elements);
+        same(positions(0), {x});
+        same(positions(0), {stack({x, flip(x, 0), roll(x, 7)}, 1)});
+        same(positions(1), {stack({x, flip(x, 0), roll(x, 7)}, 0)});
+      }
     }
 }
 

@@ -46,6 +46,14 @@ Expr cos_polynomial(Expr r) {
 
 Expr bit(Expr n, int which) { return (n & n.integer(which)) != n.integer(0); }
 
+Expr tan_of(const Quadrant& q) {
+  const auto& [r, n, low] = q;
+  const Expr z = r * r, p = polynomial(z, r.is_double() ? std::span<const double>(tan_f64) : tan_f32);
+  // The derivative is at least 1 + r^2: what the argument has lost counts.
+  const Expr t = r + fma(r * z, p, fma(low, z, low));
+  return select(bit(n, 1), -1. / t, t);
+}
+
 Expr library(MathFunction f, Expr condition, Expr x, Expr fast) { return {x.b, x.b->call_where(condition.v, f, std::array{x.v}, fast.v)}; }
 
 Expr is_huge(Expr x) { return abs(x) > (x.is_double() ? 0x1p30 : 0x1p18); }
@@ -65,11 +73,8 @@ Expr cos(Expr x) {
 }
 
 Expr tan(Expr x) {
-  const auto [r, n, low] = reduce_by_half_pi(x);
-  const Expr z = r * r, p = polynomial(z, x.is_double() ? std::span<const double>(tan_f64) : tan_f32);
-  // The derivative is at least 1 + r^2: what the argument has lost counts.
-  const Expr t = r + fma(r * z, p, fma(low, z, low));
-  return library(MathFunction::tan, is_huge(x), x, select(x == 0., x, select(bit(n, 1), -1. / t, t)));
+  const Quadrant q = reduce_by_half_pi(x);
+  return library(MathFunction::tan, is_huge(x), x, select(x == 0., x, tan_of(q)));
 }
 
 /// Reduction by Payne and Hanek (SIGNUM Newsletter, 1983): x = m 2^s with an integer m, and of 2/pi 2^s only the 96 bits from the weight 2
@@ -98,16 +103,17 @@ Expr circular_of_huge_f32(MathFunction f, Expr x) {
   const Expr turns = m * join(high, middle) + down(m * low, wide(32));
   const Expr n = down(turns + wide(std::uint64_t{1} << 61), wide(62)) & wide(3);
   const Expr rest = turns - up(n, wide(62));
-  const Expr r = (Expr{&b, b.bitcast(rest.v, int64)}.to(float64) * (half_pi_f64[0] * 0x1p-62)).to(float32);
-  const Expr s = sin_polynomial(r), c = cos_polynomial(r);
-  const Expr odd = bit(n, 1), second = bit(n, 2);
+  const Expr exact = Expr{&b, b.bitcast(rest.v, int64)}.to(float64) * (half_pi_f64[0] * 0x1p-62), r = exact.to(float32);
   const Expr nan = x - x;  // of infinity
+  const auto with_sign = [&](Expr y) { return select(x < 0., -y, y) + nan; };
+  if (f == MathFunction::tan) return with_sign(tan_of({r, n, (exact - r.to(float64)).to(float32)}));
+  const Expr s = sin_polynomial(r), c = cos_polynomial(r);
   if (f == MathFunction::cos) {
-    const Expr y = select(odd, s, c);
+    const Expr y = select(bit(n, 1), s, c);
     return select(bit(n + wide(1), 2), -y, y) + nan;
   }
-  const Expr sine = f == MathFunction::sin ? select(second, -select(odd, c, s), select(odd, c, s)) : select(odd, -c, s) / select(odd, s, c);
-  return select(x < 0., -sine, sine) + nan;
+  const Expr y = select(bit(n, 1), c, s);
+  return with_sign(select(bit(n, 2), -y, y));
 }
 
 namespace {
