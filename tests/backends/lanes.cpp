@@ -203,3 +203,38 @@ TEST_CASE("lanes: pairs of elements beside each other, of each type") {
       },
       {zeros({16, 1})});
 }
+
+TEST_CASE("lanes: loops that end for each lane, with any number of operands of the condition and of the body") {
+  for (const int of_condition : {0, 1, 2, 3})
+    for (const int of_body : {0, 1, 3})
+      for (const int carries : {1, 2}) {
+        CAPTURE(of_condition);
+        CAPTURE(of_body);
+        CAPTURE(carries);
+        // Operands are differently large, so that none can stand in another's place.
+        const auto end = [&](Xs c) {
+          const auto go_on = [&](const Pair& s) {
+            Array limit = 5 * ones_like(s.a);
+            for (int k = 0; k < of_condition; ++k) limit = limit + c[static_cast<std::size_t>(k) + 2] * static_cast<float>(k + 1);
+            return (s.a < limit) & (s.b < 900);
+          };
+          const auto step = [&](const Pair& s) {
+            Array by = s.a * 0.25f + 1;
+            for (int k = 0; k < of_body; ++k) by = by + c[static_cast<std::size_t>(k) + 3] * 0.1f * static_cast<float>(k + 1);
+            return Pair{s.a + by, carries > 1 ? s.b + by * s.a : s.b};
+          };
+          const Pair last = while_loop(go_on, step, Pair{c[0], c[1]});
+          return Arrays{last.a, last.b};
+        };
+        Arrays args;
+        for (unsigned k = 0; k < 6; ++k) args.push_back(abs(values({300}, k + 1)) * std::exp2(static_cast<float>(k)));
+        same([&](Xs x) { return vmap([&](const Arrays& lane) { return end(lane); })(x); }, args, 1e-4);
+        same(
+            [&](Xs x) {
+              Arrays first;
+              for (const Array& v : x) first.push_back(v(7));
+              return end(first);
+            },
+            args, 1e-4);
+      }
+}
