@@ -16,10 +16,6 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kCheap = 10;            // recomputing this much per element costs less than storing and reading it
-constexpr double kCheapGathered = 1;     // the same for values that are read at computed positions
-constexpr double kPositionedGather = 1;  // a gather whose positions are affine sums of counters, such as windows
-constexpr int kMany = 2;                 // readers are counted up to this number
 constexpr std::int64_t kRowChunks = 64;  // pieces into which the rows of large matrices are divided for column reductions
 constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
 // Rows of transposed operands that do not fill vectors are stored if they have so many bytes, each element is read so often, and
@@ -27,43 +23,6 @@ constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
 constexpr std::int64_t kNarrowRow = 32, kManyReads = 256, kManyTerms = 8;
 constexpr std::size_t kLookAhead = 32;         // equations behind a contraction, among which its readers are looked for
 constexpr std::int64_t kSplitAbove = 1 << 16;  // reductions of more elements per result are split into chunks
-
-/// The movement of an operation with one operand and one result.
-std::optional<Movement> only_movement(const JaxprData& j, const Eqn& e) {
-  if (e.op->kind != Kind::movement || e.inputs.size() != 1 || e.outputs.size() != 1) return {};
-  return e.op->movement(*e.params, std::array{j.aval(e.inputs[0])}, j.avals[e.outputs[0]], 0);
-}
-/// Movements that keep the order of elements, perhaps repeating them: the operand is stored rather than the result.
-bool keeps_order(const JaxprData& j, const Eqn& e) {
-  const std::optional<Movement> m = only_movement(j, e);
-  return m && (m->reshape || keeps_order(*m, j.aval(e.inputs[0]).shape, j.avals[e.outputs[0]].shape));
-}
-/// Movements that take a part of their operand, of which other parts may be read through other equations.
-bool takes_part(const JaxprData& j, const Eqn& e) {
-  const std::optional<Movement> m = only_movement(j, e);
-  if (!m || m->reshape) return false;
-  for (std::size_t d = 0; d < m->dims.size(); ++d)
-    if (const MovementDim& dim = m->dims[d];
-        dim.out_dim >= 0 && dim.modulus == 0 && j.avals[e.outputs[0]].shape[dim.out_dim] < j.aval(e.inputs[0]).shape[static_cast<int>(d)])
-      return true;
-  return false;
-}
-
-/// How many neighbouring elements of the result, along its last dimension, have the same element of this operand: pixels of a few
-/// channels, whose places are computed once for a pixel. 1, if they are too many for a kernel that runs them side by side.
-double shared_along_record(const JaxprData& j, const Eqn& e, std::size_t operand) {
-  if (e.outputs.size() != 1) return 1;
-  const Shape& all = j.avals[e.outputs[0]].shape;
-  const int last = static_cast<int>(all.size()) - 1;
-  if (last < 0 || all[last] < 2 || all[last] > kLongestRecord) return 1;
-  if (e.op->kind == Kind::gather && operand == 1) {
-    const auto& windows = params_as<Gather::Params>(*e.params).dimension_numbers.offset_dims;
-    return std::find(windows.begin(), windows.end(), last) != windows.end() ? static_cast<double>(all[last]) : 1;
-  }
-  const std::optional<Movement> m = only_movement(j, e);
-  if (!m || m->reshape || std::any_of(m->dims.begin(), m->dims.end(), [&](const MovementDim& d) { return d.out_dim == last; })) return 1;
-  return static_cast<double>(all[last]);
-}
 
 }  // namespace
 
@@ -273,87 +232,6 @@ bool KernelPlanner::is_kernel_reduction(const Eqn& e) const {
     case Reduces::contraction: return !avals_[e.outputs[0]].dtype.is_bool();
   }
   return false;
-}
-
-void KernelPlanner::choose_roots() {
-  std::vector<char> of_positions(avals_.size());  // values that are the same expression of the position in every call: sums of counters
-  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
-    if (!injective_[i]) continue;
-    const Eqn& e = j_.eqns[i];
-    const auto known = [&](Atom a) { return a.is_literal() || of_positions[a.var()]; };
-    if (own_cost_[i] < 0) own_cost_[i] = e.op->kind == Kind::gather && known(e.inputs[1]) ? kPositionedGather : equation_cost(j_, e);
-    if (e.op->kind == Kind::iota ||
-        ((e.op->kind == Kind::elementwise || e.op->kind == Kind::movement) && std::all_of(e.inputs.begin(), e.inputs.end(), known)))
-      for (Var v : e.outputs) of_positions[v] = avals_[v].dtype.is_integer();
-  }
-  cut_deep_values();
-  // The cost of computing an element, going forward.
-  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
-    const Eqn& e = j_.eqns[i];
-    if (!injective_[i]) continue;
-    double cost = own_cost_[i];
-    const double times = e.op->kind == Kind::reduce ? static_cast<double>(reduced_elements(j_, e)) : 1;
-    cost *= times;
-    for (Atom a : e.inputs)
-      if (!a.is_literal() && !is_root_[a.var()]) cost += times * cost_[a.var()];
-    if (is_tuple(j_, e)) cost /= static_cast<double>(e.inputs.size());
-    for (Var v : e.outputs) cost_[v] = std::min(cost, 1e9);
-  }
-  // Its consumers, going backward: the roots into which a value would be fused, and the number of their points.
-  struct Owners {
-    std::vector<Var> roots;
-    double points = 0;
-    bool gathered = false;  // read at computed places, where each operand of it is a cache line of its own
-  };
-  std::vector<Owners> owners(avals_.size());
-  // Elements that one root reads through different slices are computed for each of them.
-  auto own = [&](Owners& o, Var root, double points, bool anew) {
-    if (std::find(o.roots.begin(), o.roots.end(), root) != o.roots.end()) {
-      if (anew) o.points += points;
-      return;
-    }
-    if (o.roots.size() < kMany) o.roots.push_back(root);
-    o.points += points;
-  };
-  for (std::size_t i = j_.eqns.size(); i-- > 0;) {
-    const Eqn& e = j_.eqns[i];
-    for (Var v : e.outputs) {
-      Owners& o = owners[v];
-      if (is_root_[v] || !injective_[i]) continue;
-      // The number of times that each element is computed, over all points that read it.
-      const double size = std::max<double>(1, static_cast<double>(avals_[v].size()));
-      const double wasted = cost_[v] * (1 - std::min(1.0, size / std::max(o.points, 1.0)));
-      const bool moves = keeps_order(j_, e) || is_tuple(j_, e);
-      if (cost_[v] > kCheap && !moves && (o.roots.size() >= kMany || wasted > kCheap)) (is_moved_[v] ? is_choice_ : is_root_)[v] = 1;
-      if (o.gathered && own_cost_[i] > 0 && !moves && wasted > kCheapGathered) is_root_[v] = 1;
-    }
-    const bool is_scatter = is_kernel_scatter(e);
-    if (is_scatter && stores_updates(e)) is_root_[e.inputs[2].var()] = 1;
-    for (std::size_t k = 0; k < e.inputs.size(); ++k) {
-      const Atom a = e.inputs[k];
-      if (a.is_literal()) continue;
-      Owners& o = owners[a.var()];
-      if (e.outputs.empty()) continue;
-      const bool anew = takes_part(j_, e);
-      if (injective_[i])
-        o.gathered |= (e.op->kind == Kind::gather && k == 0 && own_cost_[i] > kPositionedGather) ||
-                      (e.op->kind == Kind::movement && !is_root_[e.outputs[0]] && owners[e.outputs[0]].gathered);
-      if (!injective_[i]) {
-        // A scatter reads its indices and updates once for each update.
-        double points = static_cast<double>(j_.aval(e.inputs[is_scatter && k > 0 ? 2 : 0]).size());
-        if (e.op->kind == Kind::dot) points *= static_cast<double>(j_.aval(e.inputs[1]).size());
-        own(o, e.outputs[0], points, false);
-        continue;
-      }
-      const double shared = shared_along_record(j_, e, k);
-      for (Var v : e.outputs) {
-        if (is_root_[v])
-          own(o, v, static_cast<double>(avals_[v].size()) / shared, anew);
-        else
-          for (Var r : owners[v].roots) own(o, r, owners[v].points / static_cast<double>(owners[v].roots.size()) / shared, anew);
-      }
-    }
-  }
 }
 
 void KernelPlanner::make_roots() {

@@ -81,6 +81,10 @@ struct KernelTable {
   int add(Kernel k);  ///< its number; equal ones are one
 };
 
+/// Computing an element again at up to this cost is cheaper than storing and reading it.
+inline constexpr double kCheap = 10;
+/// Whether the equation moves its operand's elements in their order, perhaps repeating them: the operand is stored rather than the result.
+bool keeps_order(const JaxprData& j, const Eqn& e);
 /// Whether kernels support the combiner for the dtype.
 bool can_reduce(Combiner c, DType t);
 /// Whether the equation joins scalars along a last dimension, as index vectors do, so that a reader of one element computes that one only.
@@ -92,9 +96,8 @@ class KernelPlanner {
   KernelProgram run();
 
  private:
-  // planner.cpp: which values are roots.
+  // planner.cpp: which values must be roots.
   void classify();
-  void choose_roots();
   void name_outputs();
   std::vector<int> last_kernels() const;  // scatters.cpp
   void store_reads_of_updated();
@@ -123,6 +126,12 @@ class KernelPlanner {
   void make_roots();
   void add_reduction(int eqn);
   bool is_large_column_reduction(const Eqn& e, const Root& r, std::int64_t steps) const;
+
+  // fusion.cpp: which further values are.
+  void choose_roots();
+  void estimate_own_costs();
+  void estimate_costs();
+  void choose_root(Var v, std::size_t eqn, bool several_nests, double points, bool gathered);
 
   // root_expressions.cpp: the expression of each root.
   void cut_deep_values();

@@ -16,7 +16,6 @@ constexpr std::int64_t kManyWindows = 4096;     // from this many windows on, di
 constexpr std::int64_t kFewRows = 4;            // up to this many rows it does not
 constexpr std::int64_t kMostRows = 0x7fffffff;  // the largest row number in an int32
 constexpr std::int64_t kVectorWindow = 16;      // windows of this many elements are vectorised
-constexpr double kCheap = 10;                   // up to this cost, computing an update twice is cheaper than storing it
 constexpr double kManyOperations = 24;          // indices of this cost are computed once and stored
 
 bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
