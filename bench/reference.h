@@ -1,3 +1,4 @@
+// Functions in double precision, which the errors of float32 are measured against.
 #pragma once
 #include <cstddef>
 #include <string_view>

@@ -1,3 +1,4 @@
+// Rates of the workloads as shares of what the machine can do.
 #pragma once
 #include <map>
 #include <string>

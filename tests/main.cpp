@@ -1,3 +1,4 @@
+// The main function of the test programs.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// JSON texts as values.
 #pragma once
 #include <map>
 #include <string>

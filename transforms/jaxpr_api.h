@@ -1,3 +1,4 @@
+// Programs of functions: make_jaxpr, eval_shape, and transforms of programs.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/transforms/flat.h"

@@ -1,3 +1,4 @@
+// Matrix products by OpenBLAS.
 #include <cblas.h>
 
 #include <array>

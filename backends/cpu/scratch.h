@@ -1,3 +1,4 @@
+// Temporary memory of routines on the CPU.
 #pragma once
 #include <cstddef>
 

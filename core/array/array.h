@@ -1,3 +1,4 @@
+// Array, the value that everything is a function of, and Arg, what functions take for an array: an array or a number.
 #pragma once
 #include <cstdint>
 #include <initializer_list>

@@ -1,3 +1,4 @@
+// Types of arrays, without elements.
 #pragma once
 #include <string>
 

@@ -1,3 +1,4 @@
+// Axes as parameters: one, several, or all.
 #pragma once
 #include <concepts>
 #include <vector>

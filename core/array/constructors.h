@@ -1,3 +1,4 @@
+// Arrays made of numbers: literals, containers, constants, ranges.
 #pragma once
 #include <concepts>
 #include <initializer_list>

@@ -1,3 +1,4 @@
+// Conversion of elements in memory from one dtype to another.
 #pragma once
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// Types of elements.
 #pragma once
 #include <cstdint>
 #include <string_view>

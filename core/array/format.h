@@ -1,3 +1,4 @@
+// Shapes, dtypes and arrays as text.
 #pragma once
 #include <concepts>
 #include <iosfwd>

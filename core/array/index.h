@@ -1,3 +1,4 @@
+// What stands between the brackets of an index: positions, ranges, arrays, new axes.
 #pragma once
 #include <concepts>
 #include <cstdint>

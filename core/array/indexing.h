@@ -1,3 +1,4 @@
+// Gather and scatter as XLA has them, below NumPy's indexing.
 #pragma once
 #include <concepts>
 #include <optional>

@@ -1,3 +1,4 @@
+// Integers as parameters: which types may be a count, and options whose fields must be named.
 #pragma once
 #include <compare>
 #include <concepts>

@@ -1,3 +1,4 @@
+// A shape as a parameter that may be left out.
 #pragma once
 #include <concepts>
 

@@ -1,3 +1,4 @@
+// C++ numbers beside arrays, and the objects none and ellipsis.
 #pragma once
 #include <concepts>
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Sizes of dimensions.
 #pragma once
 #include <concepts>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Settings of the process that a program may change while it runs.
 #pragma once
 
 namespace weft {

@@ -1,3 +1,4 @@
+// References to functions, as parameters.
 #pragma once
 #include <type_traits>
 #include <utility>

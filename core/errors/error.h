@@ -1,3 +1,4 @@
+// The library's exceptions.
 #pragma once
 #include <stdexcept>
 #include <string>

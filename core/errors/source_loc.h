@@ -1,3 +1,4 @@
+// Lines of the user's code, as equations and errors name them.
 #pragma once
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// The user's functions that communicate over a named axis.
 #pragma once
 #include <initializer_list>
 #include <string>

@@ -1,3 +1,4 @@
+// The user's matrix products, einsum and their relatives.
 #pragma once
 #include <array>
 #include <optional>

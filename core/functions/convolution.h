@@ -1,3 +1,4 @@
+// The user's convolutions and the padding of windows.
 #pragma once
 #include <initializer_list>
 #include <optional>

@@ -1,3 +1,4 @@
+// The user's elementwise functions and operators.
 #pragma once
 #include "weft/core/array/array.h"
 

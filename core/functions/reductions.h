@@ -1,3 +1,4 @@
+// The user's reductions and running reductions.
 #pragma once
 #include <concepts>
 #include <optional>

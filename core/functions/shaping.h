@@ -1,3 +1,4 @@
+// The user's functions that move elements.
 #pragma once
 #include <concepts>
 #include <initializer_list>

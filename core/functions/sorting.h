@@ -1,3 +1,4 @@
+// The user's sorts, searches and choices of the largest.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,3 +1,4 @@
+// Arrays in .npy and .npz files, and programs in text files.
 #pragma once
 #include <initializer_list>
 #include <span>

@@ -1,3 +1,4 @@
+// Policies of what is saved for a derivative.
 #pragma once
 #include <initializer_list>
 #include <string>

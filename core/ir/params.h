@@ -1,3 +1,4 @@
+// Parameters of equations, of any type, as values that are compared, hashed, written and read.
 #pragma once
 #include <cstdint>
 #include <optional>

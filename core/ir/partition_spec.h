@@ -1,3 +1,4 @@
+// The partition of an array's dimensions over the axes of a mesh.
 #pragma once
 #include <initializer_list>
 #include <string>

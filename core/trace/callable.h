@@ -1,3 +1,4 @@
+// What all transformed functions share: a call with any arguments, and the function inside.
 #pragma once
 #include <cstddef>
 #include <tuple>

@@ -1,3 +1,4 @@
+// Functions of pytrees: map, flatten, structures.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/core/trees/pytree.h"

@@ -1,3 +1,4 @@
+// Functions of pytrees that name each leaf by its path, and reductions over leaves.
 #pragma once
 #include <string>
 #include <utility>

@@ -1,3 +1,4 @@
+// The user's Fourier transforms.
 #pragma once
 #include <concepts>
 #include <optional>

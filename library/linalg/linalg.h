@@ -1,3 +1,4 @@
+// The user's linear algebra.
 #pragma once
 #include <concepts>
 #include <optional>

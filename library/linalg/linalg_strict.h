@@ -1,3 +1,4 @@
+// Linear algebra that throws where an algorithm fails.
 #pragma once
 #include "weft/library/linalg/linalg.h"
 

@@ -1,3 +1,4 @@
+// Activations, normalisation and attention of neural networks.
 #pragma once
 #include <optional>
 

@@ -1,3 +1,4 @@
+// Initial weights of neural networks.
 #pragma once
 #include <string>
 

@@ -1,3 +1,4 @@
+// Functions of jax.numpy that are no primitives.
 #pragma once
 #include <concepts>
 #include <optional>

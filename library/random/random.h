@@ -1,3 +1,4 @@
+// Random keys and distributions.
 #pragma once
 #include <array>
 #include <concepts>

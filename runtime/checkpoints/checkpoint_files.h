@@ -1,3 +1,4 @@
+// Checkpoints in folders, written by one process or by several.
 #pragma once
 #include <string>
 #include <vector>

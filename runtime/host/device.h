@@ -1,3 +1,4 @@
+// Devices, and moving arrays between them.
 #pragma once
 #include <cstdint>
 #include <string>

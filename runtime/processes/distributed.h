@@ -1,3 +1,4 @@
+// The start and the end of a program of several processes.
 #pragma once
 #include <optional>
 #include <string>

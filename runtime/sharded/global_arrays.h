@@ -1,3 +1,4 @@
+// Arrays over the devices of several processes: how they are made, resharded and read.
 #pragma once
 #include <optional>
 #include <string>

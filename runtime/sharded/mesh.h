@@ -1,3 +1,4 @@
+// Meshes of devices, and the mesh in scope.
 #pragma once
 #include <string>
 #include <vector>

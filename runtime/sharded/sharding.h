@@ -1,3 +1,4 @@
+// Where arrays are: on a device, or sharded over a mesh.
 #pragma once
 #include <initializer_list>
 #include <string>

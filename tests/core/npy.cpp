@@ -1,3 +1,4 @@
+// Reading and writing .npy and .npz files: every dtype and order, and files that are damaged.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// What the parser of program texts refuses, and where it says that the mistake is.
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 

@@ -1,3 +1,4 @@
+// Programs as text: they print as JAX prints them, and read back as themselves.
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <weft/weft.h>

@@ -1,3 +1,4 @@
+// Errors of derivatives.
 #include "refused.h"
 
 using namespace weft;

@@ -1,3 +1,4 @@
+// Errors of calls: numbers of arguments, trees, static values.
 #include <map>
 
 #include "refused.h"

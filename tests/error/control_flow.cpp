@@ -1,3 +1,4 @@
+// Errors of loops and branches.
 #include "refused.h"
 
 using namespace weft;

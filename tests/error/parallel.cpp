@@ -1,3 +1,4 @@
+// Errors of maps over devices and of collectives.
 #include "refused.h"
 
 using namespace weft;

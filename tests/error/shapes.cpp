@@ -1,3 +1,4 @@
+// Errors of shapes, dtypes and axes.
 #include "refused.h"
 
 using namespace weft;

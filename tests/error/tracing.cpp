@@ -1,3 +1,4 @@
+// Errors of values that a trace doesn't know.
 #include "refused.h"
 
 using namespace weft;

@@ -1,3 +1,4 @@
+// Errors of vmap.
 #include "refused.h"
 
 using namespace weft;

@@ -1,3 +1,4 @@
+// Functions with loops and branches, for nests of transforms.
 #include <weft/weft.h>
 
 #include "functions.h"

@@ -1,3 +1,4 @@
+// Elementwise functions and reductions, for nests of transforms.
 #include <weft/weft.h>
 
 #include <complex>

@@ -1,3 +1,4 @@
+// Matrix products, factorizations and indexing, for nests of transforms.
 #include <weft/weft.h>
 
 #include "functions.h"

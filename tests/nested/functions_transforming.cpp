@@ -1,3 +1,4 @@
+// Functions that apply transforms themselves, for nests of transforms.
 #include <weft/weft.h>
 
 #include "functions.h"

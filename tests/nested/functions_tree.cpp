@@ -1,3 +1,4 @@
+// Functions of structs of arrays, for nests of transforms.
 #include <weft/weft.h>
 
 #include <map>

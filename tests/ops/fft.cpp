@@ -1,3 +1,4 @@
+// Fourier transforms over several dimensions.
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 

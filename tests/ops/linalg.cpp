@@ -1,3 +1,4 @@
+// Linear algebra at its corners: signs of vectors, elements that are infinite or NaN, empty matrices.
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 

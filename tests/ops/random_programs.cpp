@@ -1,3 +1,4 @@
+// Random programs, from a seed.
 #include "random_programs.h"
 
 #include <weft/weft.h>

@@ -1,3 +1,4 @@
+// Random programs, from a seed.
 #pragma once
 #include "weft/core/ir/jaxpr.h"
 

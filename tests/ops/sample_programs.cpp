@@ -1,3 +1,4 @@
+// Sample programs of each operation, and arguments for them.
 #include <algorithm>
 #include <complex>
 #include <random>

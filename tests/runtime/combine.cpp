@@ -1,3 +1,4 @@
+// Reductions of two operands at once have the bits of the general reduction.
 #include "weft/runtime/host/reduce.h"
 
 #include <cstring>

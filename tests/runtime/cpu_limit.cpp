@@ -1,3 +1,4 @@
+// The number of threads, where a group of processes may use only some of the processors.
 #include "weft/runtime/host/cpu_limit.h"
 
 #include <sched.h>

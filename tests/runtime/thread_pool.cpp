@@ -1,3 +1,4 @@
+// The thread pool: every index once, loops within loops, exceptions, many callers, cancelled threads.
 #include "weft/runtime/host/thread_pool.h"
 
 #include <pthread.h>

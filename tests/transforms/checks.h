@@ -1,3 +1,4 @@
+// What the tests of transforms share.
 #pragma once
 #include <doctest/doctest.h>
 #include <weft/weft.h>

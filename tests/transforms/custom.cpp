@@ -1,3 +1,4 @@
+// custom_jvp and custom_vjp.
 #include <functional>
 #include <map>
 

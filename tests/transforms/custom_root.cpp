@@ -1,3 +1,4 @@
+// custom_root: derivatives by the implicit function theorem.
 #include "tests/transforms/checks.h"
 
 namespace {

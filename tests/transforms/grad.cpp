@@ -1,3 +1,4 @@
+// grad and value_and_grad.
 #include "tests/transforms/checks.h"
 
 namespace {

@@ -1,3 +1,4 @@
+// jacfwd, jacrev and hessian.
 #include "tests/transforms/checks.h"
 
 namespace {

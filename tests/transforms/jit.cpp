@@ -1,3 +1,4 @@
+// jit: its cache, static arguments, results and donation.
 #include <atomic>
 #include <functional>
 #include <memory>

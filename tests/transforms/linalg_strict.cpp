@@ -1,3 +1,4 @@
+// Linear algebra that throws.
 #include "tests/transforms/checks.h"
 
 namespace {

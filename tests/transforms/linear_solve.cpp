@@ -1,3 +1,4 @@
+// custom_linear_solve and its derivatives.
 #include "tests/transforms/checks.h"
 
 namespace {

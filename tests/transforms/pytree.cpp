@@ -1,3 +1,4 @@
+// Trees of arrays as arguments and results.
 #include <complex>
 #include <map>
 

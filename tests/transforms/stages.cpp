@@ -1,3 +1,4 @@
+// The stages of compilation.
 #include <sstream>
 
 #include "tests/transforms/checks.h"

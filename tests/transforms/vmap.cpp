@@ -1,3 +1,4 @@
+// vmap.
 #include "tests/transforms/checks.h"
 
 namespace {

@@ -1,3 +1,4 @@
+// The fuzzer's random numbers.
 #pragma once
 #include <cstdint>
 #include <initializer_list>

@@ -1,3 +1,4 @@
+// custom_jvp and custom_vjp: functions with derivatives of the user's.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/core/ir/checkpoint_policy.h"

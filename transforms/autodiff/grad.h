@@ -1,3 +1,4 @@
+// grad and value_and_grad.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/transforms/autodiff/gradient_types.h"

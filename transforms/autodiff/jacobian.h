@@ -1,3 +1,4 @@
+// jacfwd, jacrev and hessian.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/transforms/autodiff/gradient_types.h"

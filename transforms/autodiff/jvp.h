@@ -1,3 +1,4 @@
+// jvp: forward-mode derivatives.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/transforms/flat.h"

@@ -1,3 +1,4 @@
+// Linearization: a program of primals, and one of tangents that is linear in them, with residuals from the one to the other.
 #include <algorithm>
 
 #include "weft/core/ir/pass_notes.h"

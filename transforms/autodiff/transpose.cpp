@@ -1,3 +1,4 @@
+// Transposition of linear programs: cotangents of the results become cotangents of the inputs.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// vjp, linearize and linear_transpose: reverse-mode derivatives as functions.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/core/base/function_ref.h"

@@ -1,3 +1,4 @@
+// Options of loops: how their reverse mode saves states.
 #pragma once
 #include <optional>
 

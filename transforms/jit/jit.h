@@ -1,3 +1,4 @@
+// jit, and scopes without it.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/transforms/flat.h"

@@ -1,3 +1,4 @@
+// Options of jit.
 #pragma once
 #include <optional>
 #include <string>

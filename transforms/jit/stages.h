@@ -1,3 +1,4 @@
+// The stages of compilation: traced, lowered, compiled.
 #pragma once
 #include "weft/core/base/function_ref.h"
 #include "weft/core/ir/jaxpr.h"

@@ -1,3 +1,4 @@
+// vmap of programs: each equation by its operation's batching rule.
 #include <algorithm>
 
 #include "weft/core/ir/pass_notes.h"

@@ -1,3 +1,4 @@
+// pmap: a function mapped over devices.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/core/trees/prefix.h"

@@ -1,3 +1,4 @@
+// Constraints on how values are sharded.
 #pragma once
 #include "weft/core/trees/pytree.h"
 #include "weft/runtime/sharded/sharding.h"

@@ -1,3 +1,4 @@
+// shard_map and smap: a function of the shards, run by each device.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/core/trees/prefix.h"

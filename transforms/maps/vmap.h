@@ -1,3 +1,4 @@
+// vmap: a function of one example as a function of a batch.
 #pragma once
 #include "weft/core/array/array_functions.h"
 #include "weft/transforms/flat.h"

@@ -1,3 +1,4 @@
+// Sorts of which only the first or the last elements are read become top_k.
 #pragma once
 #include "weft/backends/codegen/planner/simplify.h"
 

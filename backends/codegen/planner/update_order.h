@@ -1,3 +1,4 @@
+// Which scatters may write into their operand's memory, and the order of equations that this asks for.
 #pragma once
 #include <vector>
 

@@ -1,3 +1,4 @@
+// Updates of small windows of a donated array, written where the array is.
 #pragma once
 #include <vector>
 

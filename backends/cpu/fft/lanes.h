@@ -1,3 +1,4 @@
+// Fourier transforms of several lines at a time, one in each lane of a vector.
 #pragma once
 #include <memory>
 #include <vector>

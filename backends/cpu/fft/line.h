@@ -1,3 +1,4 @@
+// Fourier transforms of single lines, whose rows and columns fill the lanes.
 #pragma once
 #include <memory>
 #include <vector>

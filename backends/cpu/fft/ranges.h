@@ -1,3 +1,4 @@
+// Loops over the lines of a Fourier transform, by several threads.
 #pragma once
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// Roots of unity, for the factors of Fourier transforms.
 #pragma once
 #include <cmath>
 #include <complex>

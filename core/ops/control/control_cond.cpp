@@ -1,3 +1,4 @@
+// Branches: cond, and the choice of one of several programs by an index.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Loops of known length: scan.
 #include <fmt/format.h>
 
 #include <algorithm>

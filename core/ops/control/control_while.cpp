@@ -1,3 +1,4 @@
+// Loops that a condition ends: while.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Rematerialisation: a program that is run again for its derivative.
 #pragma once
 #include "weft/core/ir/checkpoint_policy.h"
 #include "weft/core/ir/primitive.h"

@@ -1,3 +1,4 @@
+// The identity whose derivative is zero.
 #pragma once
 #include "weft/core/array/array.h"
 

@@ -1,3 +1,4 @@
+// Padding with a value, between elements and at the edges, and cutting off.
 #include <fmt/format.h>
 
 #include <algorithm>
