@@ -82,10 +82,11 @@ struct CallImpl<F, std::index_sequence<I...>, A...> {
   static_assert(!asks_number_of_array,
                 "weft: the first argument arrives as weft::Array (the counter of a loop, too): declare the parameter as Array; a traced "
                 "value is no C++ number");
-  static_assert(mask != ~0u || other_number || asks_array_of_none || asks_number_of_array,
-                "weft: the function can't be called with these arguments: numbers arrive as weft::Array, or as they are "
-                "where the parameter is declared int, double, bool, ...; in loops the counter and all numbers of the carry are "
-                "weft::Array, and of xs = none the function gets weft::None; parameters are values or const references");
+  static_assert(
+      mask != ~0u || other_number || asks_array_of_none || asks_number_of_array,
+      "weft: the function can't be called with these arguments (is it another number of them?): numbers arrive as weft::Array, "
+      "or as they are where the parameter is declared int, double, bool, ...; in loops the counter and all numbers of the carry are "
+      "weft::Array, and of xs = none the function gets weft::None; parameters are values or const references");
   /// The types with which the function is called.
   using params = std::tuple<std::conditional_t<(mask >> I) & 1, value_t<A>, traced_t<A>>...>;
   using returned = decltype(std::declval<F&>()(std::declval<std::tuple_element_t<I, params>>()...));

@@ -145,6 +145,10 @@ class Array {
 
   Array operator()(Index a, Index b = Index::absent(), Index c = Index::absent(), Index d = Index::absent(), Index e = Index::absent(),
                    Index f = Index::absent()) const;
+  template <std::convertible_to<Index>... More>
+  Array operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, More... more) const {
+    return (*this)[{a, b, c, d, e, f, g, Index(more)...}];
+  }
   Array operator[](Index i) const;
   /// The same as x(...): `x[{slice(), newaxis}]`, and from C++23 on `x[slice(), newaxis]`.
   Array operator[](std::initializer_list<Index> index) const;
@@ -164,6 +168,10 @@ class Array {
 #endif
   AtIndex at(Index a, Index b = Index::absent(), Index c = Index::absent(), Index d = Index::absent(), Index e = Index::absent(),
              Index f = Index::absent()) const;
+  template <std::convertible_to<Index>... More>
+  auto at(Index a, Index b, Index c, Index d, Index e, Index f, Index g, More... more) const {
+    return at_all({a, b, c, d, e, f, g, Index(more)...});
+  }
 
   // The functions of these names as methods, which stand well at the end of an expression.
   // clang-format off
@@ -243,6 +251,7 @@ class Array {
   }
 
  private:
+  AtIndex at_all(std::vector<Index> index) const;
   void check_one_element(SourceLoc loc) const;
   detail::Ref<detail::ArrayImpl> impl_;
 };
@@ -309,16 +318,20 @@ class TextArg {
 };
 
 // Programs that were written for JAX name its modules: `jnp::sin(x)`, `lax::scan(...)`, `jax::random::key(0)`. jnp is a namespace of its
-// own for the sake of `jnp::pi`: as names of weft, constants would meet the user's beside `using namespace weft`.
+// own for the sake of `jnp::pi`: as names of weft, constants would meet the user's beside `using namespace weft`. lax has functions of its
+// own where jax.lax's differ from jax.numpy's of one name.
 namespace constants {}
 namespace jnp {
 using namespace ::weft;
 using namespace ::weft::constants;
 }  // namespace jnp
-namespace lax = ::weft;
+namespace lax {
+using namespace ::weft;
+}  // namespace lax
 namespace jax {
 using namespace ::weft;
 namespace numpy = ::weft::jnp;
+namespace flatten_util = ::weft;
 namespace ops = ::weft;
 namespace tree_util = ::weft;
 }  // namespace jax

@@ -42,6 +42,11 @@ class Axis {
   Axis(const std::vector<T>& axes, SourceLoc loc = SourceLoc::here()) {
     for (T axis : axes) axes_.push_back(detail::axis_number(Int(axis, loc), loc));
   }
+  template <std::same_as<char> T>
+  Axis(const T*) {
+    static_assert(!sizeof(T),
+                  "weft: an axis is a number or none, sum(x, 0); over an axis that a map names: psum(x, \"i\"), pmean, pmax, ...");
+  }
   /// Whether it is `none`; then axes() is empty.
   bool is_none() const { return is_none_; }
   /// As given: neither checked nor made positive.

@@ -480,6 +480,10 @@ Array Array::operator[](std::initializer_list<Index> index) const {
 AtIndex Array::at(Index a, Index b, Index c, Index d, Index e, Index f) const {
   return AtIndex(*this, detail::present({a, b, c, d, e, f}), a.where());
 }
+AtIndex Array::at_all(std::vector<Index> index) const {
+  const SourceLoc loc = index[0].where();
+  return AtIndex(*this, std::move(index), loc);
+}
 
 Array AtIndex::get(IndexOptions options) const { return detail::read_index(x_, indices_, loc_, options); }
 Array AtIndex::set(Arg v, IndexOptions options) const {

@@ -39,21 +39,23 @@ struct IndexOptions {
 /// be of its kind (a float is not an update of an int array: DTypeError), and broadcast to the indexed shape (ShapeError if it can't be).
 /// Positions that are repeated are updated repeatedly; positions out of bounds are not updated.
 class AtIndex {
+#define WEFT_UPDATE [[nodiscard("weft: an array is a value and stays as it is: write x = x.at(i).set(v), x = x.at(i).add(v), ...")]]
  public:
   AtIndex(const Array& x, std::vector<Index> indices, SourceLoc loc) : x_(x), indices_(std::move(indices)), loc_(loc) {}
-  Array set(Arg v, IndexOptions options = {}) const;
-  Array add(Arg v, IndexOptions options = {}) const;
-  Array subtract(Arg v, IndexOptions options = {}) const;
-  Array multiply(Arg v, IndexOptions options = {}) const;
-  Array mul(Arg v, IndexOptions options = {}) const { return multiply(std::move(v), std::move(options)); }
+  WEFT_UPDATE Array set(Arg v, IndexOptions options = {}) const;
+  WEFT_UPDATE Array add(Arg v, IndexOptions options = {}) const;
+  WEFT_UPDATE Array subtract(Arg v, IndexOptions options = {}) const;
+  WEFT_UPDATE Array multiply(Arg v, IndexOptions options = {}) const;
+  WEFT_UPDATE Array mul(Arg v, IndexOptions options = {}) const { return multiply(std::move(v), std::move(options)); }
   /// True division: the result is floating.
-  Array divide(Arg v, IndexOptions options = {}) const;
+  WEFT_UPDATE Array divide(Arg v, IndexOptions options = {}) const;
   /// The elements to the power v, of x's dtype.
-  Array power(Arg v, IndexOptions options = {}) const;
-  Array min(Arg v, IndexOptions options = {}) const;
-  Array max(Arg v, IndexOptions options = {}) const;
+  WEFT_UPDATE Array power(Arg v, IndexOptions options = {}) const;
+  WEFT_UPDATE Array min(Arg v, IndexOptions options = {}) const;
+  WEFT_UPDATE Array max(Arg v, IndexOptions options = {}) const;
   /// The same as indexing x; the options say what is read out of bounds.
   Array get(IndexOptions options = {}) const;
+#undef WEFT_UPDATE
 
  private:
   Array x_;

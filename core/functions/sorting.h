@@ -1,5 +1,6 @@
 // The user's sorts, searches and choices of the largest.
 #pragma once
+#include <concepts>
 #include <optional>
 #include <string>
 
@@ -45,6 +46,9 @@ struct SearchOptions {
 };
 /// For each element of v the position (int32) where it is to be inserted into `sorted`, of one dimension, so that it stays sorted.
 Array searchsorted(Arg sorted, Arg v, SearchOptions options = {});
+Array searchsorted(Arg sorted, Arg v, std::convertible_to<std::string> auto side) {
+  return searchsorted(std::move(sorted), std::move(v), SearchOptions{side});
+}
 
 struct UniqueOptions {
   Int size = 0;                          ///< of the result; 0: as many as there are, which takes x's value

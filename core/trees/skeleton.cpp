@@ -27,12 +27,17 @@ std::string kind_of(const Skeleton& s) {
   return {};
 }
 
+std::string two_kinds(const Skeleton& a, const Skeleton& b, const std::string& path_a, const std::string& path_b) {
+  return path_a == path_b ? fmt::format("{} is {}, not {}", path_a, kind_of(b), kind_of(a))
+                          : fmt::format("{} is {}, {} is {}", path_a, kind_of(a), path_b, kind_of(b));
+}
 // How two trees differ; with one name for both, how a tree (b) differs from what it is expected to be (a).
 std::string difference(const Skeleton& a, const Skeleton& b, const std::string& path_a, const std::string& path_b) {
   const bool same_name = path_a == path_b;
-  if (a.kind != b.kind || a.text != b.text || a.children.size() != b.children.size())
-    return same_name ? fmt::format("{} is {}, not {}", path_a, kind_of(b), kind_of(a))
-                     : fmt::format("{} is {}, {} is {}", path_a, kind_of(a), path_b, kind_of(b));
+  if (a.kind == Skeleton::Kind::fixed && b.kind == a.kind && a.text != b.text)
+    return two_kinds(a, b, path_a, path_b) +
+           " (what is no array is a constant of the program: declare a field that changes, such as a counter, as Array)";
+  if (a.kind != b.kind || a.text != b.text || a.children.size() != b.children.size()) return two_kinds(a, b, path_a, path_b);
   for (std::size_t i = 0; i < a.children.size(); ++i) {
     const Skeleton &x = a.children[i], &y = b.children[i];
     if (x.label != y.label)

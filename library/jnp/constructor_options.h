@@ -81,8 +81,11 @@ struct ClipOptions {
 };
 Array clip(Arg x, ClipOptions bounds);
 
-/// NumPy's groups of dtypes, for issubdtype: `DTypeGroup::floating`, ...
+/// NumPy's groups of dtypes, for issubdtype: `jnp::floating` or `DTypeGroup::floating`, ...
 enum class DTypeGroup { number, integer, signedinteger, unsignedinteger, inexact, floating, complexfloating };
+namespace constants {
+using enum DTypeGroup;
+}
 /// Whether a dtype is in a group.
 bool issubdtype(DType dtype, DTypeGroup group);
 /// Whether x's dtype is complex.

@@ -25,6 +25,10 @@ Array matrix_transpose(Arg x);
 Array rollaxis(Arg x, AxisNumber axis, AxisNumber start = 0);
 /// All arrays broadcast to their common shape. Throws ShapeError if there is none.
 std::vector<Array> broadcast_arrays(Args xs);
+template <std::convertible_to<Arg>... More>
+std::vector<Array> broadcast_arrays(Arg x, Arg y, More... more) {
+  return broadcast_arrays({x, y, more...});
+}
 /// The shape that arrays of these shapes are broadcast to. Throws ShapeError if there is none.
 Shape broadcast_shapes(const std::vector<Shape>& shapes, SourceLoc loc = SourceLoc::here());
 /// The elements with x's dimension i as dimension `broadcast_dimensions[i]` of the shape (jax.lax.broadcast_in_dim).

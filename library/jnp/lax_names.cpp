@@ -15,6 +15,8 @@
 #include "weft/core/ops/movement/scatter.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/jnp/names.h"
+#include "weft/library/jnp/positions.h"
+#include "weft/library/numpy/argument_axis.h"
 
 namespace weft {
 
@@ -170,4 +172,57 @@ Array conv_general_dilated_patches(Arg x, Shape filter_shape, Shape window_strid
   return conv_general_dilated(x, kernel, std::move(window_strides), std::move(padding), std::move(options));
 }
 
+namespace lax {
+
+Array round(Arg x) {
+  LocScope scope(x.where());
+  const Array whole = trunc(x), rest = x.array() - whole;
+  return where(abs(rest) >= 0.5, whole + sign(x), whole);
+}
+std::vector<Array> split(Arg x, const Shape& sizes, AxisNumber axis) {
+  LocScope scope(x.where());
+  std::vector<std::int64_t> cuts;
+  std::int64_t end = 0;
+  for (std::int64_t size : sizes) cuts.push_back(end += size);
+  const Shape& shape = x.aval().shape;
+  const std::int64_t n = shape[detail::axis_of(x, axis, "split")];
+  if (end != n || sizes.empty())
+    throw ShapeError(fmt::format("split: the sizes add up to {}, but the axis has size {}; operand: {}", end, n, to_string(x.aval())),
+                     detail::effective_loc(x.where()));
+  cuts.pop_back();
+  return weft::split(std::move(x), cuts, axis);
+}
+Array cumsum(Arg x, AxisNumber axis, CumulativeOptions options) { return weft::cumsum(std::move(x), axis, std::move(options)); }
+Array cumsum(Arg x, CumulativeOptions options) { return weft::cumsum(std::move(x), options.axis.value_or(0), options); }
+Array cumprod(Arg x, AxisNumber axis, CumulativeOptions options) { return weft::cumprod(std::move(x), axis, std::move(options)); }
+Array cumprod(Arg x, CumulativeOptions options) { return weft::cumprod(std::move(x), options.axis.value_or(0), options); }
+Array max(Arg x, Arg y) { return maximum(std::move(x), std::move(y)); }
+Array min(Arg x, Arg y) { return minimum(std::move(x), std::move(y)); }
+Array argmax(Arg x, AxisNumber axis, DType index_dtype) { return weft::argmax(std::move(x), axis, {.dtype = index_dtype}); }
+Array argmin(Arg x, AxisNumber axis, DType index_dtype) { return weft::argmin(std::move(x), axis, {.dtype = index_dtype}); }
+Array slice(Arg x, const Shape& start_indices, const Shape& limit_indices, const Shape& strides) {
+  LocScope scope(x.where());
+  const Shape& shape = x.aval().shape;
+  const int n = x.aval().ndim();
+  const SourceLoc loc = detail::effective_loc(x.where());
+  if (start_indices.size() != n || limit_indices.size() != n || (!strides.empty() && strides.size() != n))
+    throw ShapeError(fmt::format("slice: {} is sliced by {} starts, {} limits and {} strides; give one for each dimension",
+                                 to_string(x.aval()), start_indices.size(), limit_indices.size(), strides.size()),
+                     loc);
+  Array out = x.array();
+  for (int i = 0; i < n; ++i) {
+    const std::int64_t start = start_indices[i], limit = limit_indices[i], step = strides.empty() ? 1 : strides[i];
+    if (start < 0 || limit < start || limit > shape[i] || step < 1)
+      throw ShapeError(
+          fmt::format("slice: from {} to {} in steps of {} is not inside dimension {} of {}", start, limit, step, i, to_string(x.aval())),
+          loc);
+    if (start > 0 || limit < shape[i] || step > 1) out = slice_in_dim(out, start, limit, step, i);
+  }
+  return out;
+}
+std::vector<Array> sort(Args operands, AxisNumber dimension, bool, Int num_keys) {
+  return sort_operands(std::move(operands), {.dimension = dimension, .num_keys = num_keys});
+}
+
+}  // namespace lax
 }  // namespace weft

@@ -8,7 +8,9 @@
 #include "weft/core/array/axis.h"
 #include "weft/core/array/indexing.h"
 #include "weft/core/functions/convolution.h"
+#include "weft/core/functions/reductions.h"
 #include "weft/core/functions/sorting.h"
+#include "weft/library/jnp/editing.h"
 
 namespace weft {
 
@@ -82,13 +84,30 @@ Array conv_with_general_padding(Arg x, Arg kernel, Shape window_strides, Padding
 /// dimensions are those of conv_general_dilated.
 Array conv_general_dilated_patches(Arg x, Shape filter_shape, Shape window_strides, Padding padding, ConvOptions options = {});
 
-/// jax.scipy: all of weft's functions, also by the modules that they are in there, `jax::scipy::special::erf(x)`.
-namespace scipy {
-using namespace ::weft;
-namespace special = ::weft;
-namespace signal = ::weft;
-namespace ndimage = ::weft;
-namespace integrate = ::weft;
-}  // namespace scipy
+/// jax.lax's functions that differ from those of one name in jax.numpy. All others are weft's: `lax::scan` is `scan`.
+namespace lax {
+/// Each element rounded to an integer, halves away from 0 (jnp.round goes to the even one).
+Array round(Arg x);
+/// Pieces of these sizes along an axis (jnp.split takes where to cut). Throws ShapeError if they don't add up to the axis.
+std::vector<Array> split(Arg x, const Shape& sizes, AxisNumber axis = 0);
+/// The sum of the elements up to each along an axis (jnp.cumsum flattens x where none is given).
+Array cumsum(Arg x, AxisNumber axis = 0, CumulativeOptions options = {});
+Array cumsum(Arg x, CumulativeOptions options);
+/// The product, as cumsum.
+Array cumprod(Arg x, AxisNumber axis = 0, CumulativeOptions options = {});
+Array cumprod(Arg x, CumulativeOptions options);
+/// maximum(x, y), and minimum; jnp.max and jnp.min reduce.
+Array max(Arg x, Arg y);
+Array min(Arg x, Arg y);
+/// The position of the largest element along an axis, and of the smallest.
+Array argmax(Arg x, AxisNumber axis, DType index_dtype = int32);
+Array argmin(Arg x, AxisNumber axis, DType index_dtype = int32);
+/// The window of x from start up to limit in steps, one for each dimension (strides {}: 1). Throws ShapeError where it isn't inside x.
+Array slice(Arg x, const Shape& start_indices, const Shape& limit_indices, const Shape& strides = {});
+using ::weft::slice, ::weft::sort;
+/// sort_operands.
+std::vector<Array> sort(Args operands, AxisNumber dimension, bool is_stable = true, Int num_keys = 1);
+inline std::vector<Array> sort(Args operands, SortOperandsOptions o = {}) { return sort_operands(std::move(operands), o); }
+}  // namespace lax
 
 }  // namespace weft

@@ -314,8 +314,13 @@ bool can_cast(DType from, DType to, const std::string& casting) {
   if (casting == "same_kind" && kind(from) >= 0 && kind(from) <= kind(to)) return true;
   return casts_safely(from, to);
 }
-DType detail::promoted_type(std::initializer_list<WeakDType> types) {
-  if (types.size() == 0) return float32;
+DType result_type(std::initializer_list<Arg> operands) {
+  std::vector<detail::WeakDType> types;
+  for (const Arg& x : operands) types.push_back(detail::operand_type(x));
+  return detail::promoted_type(types);
+}
+DType detail::promoted_type(const std::vector<WeakDType>& types) {
+  if (types.empty()) return float32;
   WeakDType out = *types.begin();
   for (const WeakDType& type : types) out = promote_types(out, type);
   return out.dtype;

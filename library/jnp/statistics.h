@@ -237,12 +237,14 @@ bool can_cast(DType from, DType to, const std::string& casting = "safe");
 namespace detail {
 inline WeakDType operand_type(DType dtype) { return {dtype}; }
 inline WeakDType operand_type(const Arg& x) { return x.aval().weak_dtype(); }
-DType promoted_type(std::initializer_list<WeakDType> types);
+DType promoted_type(const std::vector<WeakDType>& types);
 }  // namespace detail
 /// The promoted dtype of an operation on all of them: arrays, numbers and dtypes.
 template <class... A>
 DType result_type(const A&... operands) {
   return detail::promoted_type({detail::operand_type(operands)...});
 }
+/// The same of a list: `result_type({x, y})`.
+DType result_type(std::initializer_list<Arg> operands);
 
 }  // namespace weft

@@ -30,6 +30,8 @@ inline auto tree_map(auto f, const auto& t, const auto& u, const auto& v, const 
 }
 /// tree::leaves(t): the arrays of a tree.
 inline std::vector<Array> tree_leaves(const auto& t) { return tree::leaves(t); }
+/// tree::ravel(t): all leaves in one vector, and the function that makes the tree again.
+inline auto ravel_pytree(const auto& t, SourceLoc loc = SourceLoc::here()) { return tree::ravel(t, loc); }
 /// tree::structure(t).
 inline auto tree_structure(const auto& t) { return tree::structure(t); }
 /// tree::flatten(t): the leaves and the structure.
@@ -62,14 +64,7 @@ inline Array tree_all(const auto& t, SourceLoc loc = SourceLoc::here()) { return
 
 }  // namespace tree_util
 
-using tree_util::tree_all;
-using tree_util::tree_flatten;
-using tree_util::tree_leaves;
-using tree_util::tree_leaves_with_path;
-using tree_util::tree_map;
-using tree_util::tree_map_with_path;
-using tree_util::tree_reduce;
-using tree_util::tree_structure;
-using tree_util::tree_unflatten;
+using tree_util::ravel_pytree, tree_util::tree_all, tree_util::tree_flatten, tree_util::tree_leaves, tree_util::tree_leaves_with_path,
+    tree_util::tree_map, tree_util::tree_map_with_path, tree_util::tree_reduce, tree_util::tree_structure, tree_util::tree_unflatten;
 
 }  // namespace weft

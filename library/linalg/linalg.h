@@ -39,6 +39,7 @@ struct QrOptions {
 };
 /// q with orthonormal columns and an upper triangular r with q r = a.
 Qr qr(Arg a, QrOptions options = {});
+Qr qr(Arg a, std::convertible_to<std::string> auto mode) { return qr(std::move(a), QrOptions{.mode = mode}); }
 
 struct Lu {
   Array p, l, u;
@@ -72,6 +73,7 @@ struct SvdOptions {
 };
 /// u diag(s) vh = a with orthonormal columns of u and rows of vh; s descends. Derivatives of u and vh need values that differ.
 Svd svd(Arg a, SvdOptions options = {});
+Svd svd(Arg a, std::same_as<bool> auto full_matrices, bool compute_uv = true) { return svd(std::move(a), {full_matrices, compute_uv}); }
 /// The singular values alone.
 Array svdvals(Arg a);
 

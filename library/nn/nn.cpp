@@ -194,11 +194,14 @@ Array log_softmax(Arg x, Axis axis, SoftmaxOptions options) {
   const Array s = shifted(v, axis, x.where());
   return s - weft::log(sum(weft::exp(s), axis, keepdims));
 }
-Array standardize(Arg x, Axis axis) {
+Array standardize(Arg x, Axis axis) { return standardize(std::move(x), StandardizeOptions{.axis = std::move(axis)}); }
+Array standardize(Arg x, StandardizeOptions o) {
   LocScope scope(x.where());
-  detail::resolve_axes(axis, x, "standardize");
-  const Array v = inexact(x), mu = mean(v, axis, keepdims), variance = mean(square(v), axis, keepdims) - square(mu);
-  return (v - mu) * rsqrt(maximum(variance, 0.) + 1e-5);
+  detail::resolve_axes(o.axis, x, "standardize");
+  const ReduceOptions kept{.keepdims = true, .where = o.where};
+  const Array v = inexact(x), mu = o.mean ? *o.mean : mean(v, o.axis, kept);
+  const Array variance = o.variance ? *o.variance : maximum(mean(square(v), o.axis, kept) - square(mu), 0.);
+  return (v - mu) * rsqrt(variance + o.epsilon);
 }
 Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options) {
   LocScope scope(x.where());

@@ -29,6 +29,7 @@ struct GeluOptions {
   bool approximate = true;  ///< by tanh; else by the error function, x * ndtr(x)
 };
 Array gelu(Arg x, GeluOptions options);
+Array gelu(Arg x, std::same_as<bool> auto approximate) { return gelu(std::move(x), GeluOptions{approximate}); }
 /// x * sigmoid(x).
 Array silu(Arg x);
 /// The same.
@@ -80,8 +81,18 @@ inline Array softmax(Arg x) { return softmax(std::move(x), -1); }
 Array log_softmax(Arg x, Axis axis, SoftmaxOptions options = {});
 Array log_softmax(Arg x, SoftmaxOptions options);
 inline Array log_softmax(Arg x) { return log_softmax(std::move(x), -1); }
-/// x less its mean, divided by sqrt(variance + 1e-5), over the axes.
+/// Options of standardize.
+struct StandardizeOptions {
+  detail::NamedFields named = detail::NamedFields();
+  Axis axis = -1;                      ///< over which, where no axis is an argument
+  std::optional<Array> mean = {};      ///< instead of x's, as a reduction that keeps its dimensions gives it
+  std::optional<Array> variance = {};  ///< the same
+  double epsilon = 1e-5;               ///< added to the variance
+  std::optional<Array> where = {};     ///< bools: other elements take no part in mean and variance
+};
+/// x less its mean, divided by sqrt(variance + epsilon), over the axes.
 Array standardize(Arg x, Axis axis);
+Array standardize(Arg x, StandardizeOptions options);
 inline Array standardize(Arg x) { return standardize(std::move(x), -1); }
 /// Options of layer_norm.
 struct LayerNormOptions {

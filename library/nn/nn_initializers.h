@@ -45,6 +45,9 @@ class Initializer {
 Initializer constant(double value);
 Initializer zeros();
 Initializer ones();
+/// In JAX these two are functions of a key: `nn.initializers.zeros(key, shape)`.
+inline Array zeros(Arg key, Shape shape, DType dtype = float32) { return zeros()(std::move(key), std::move(shape), dtype); }
+inline Array ones(Arg key, Shape shape, DType dtype = float32) { return ones()(std::move(key), std::move(shape), dtype); }
 /// Normally distributed around 0.
 Initializer normal(double stddev = 1e-2);
 /// stddev times a normal number limited to [lower, upper].

@@ -30,18 +30,6 @@ struct PolynomialSchedule {
 inline Schedule polynomial_schedule(PolynomialSchedule s, SourceLoc loc = SourceLoc::here()) {
   return polynomial_schedule(s.init_value, s.end_value, s.power, s.transition_steps, s.transition_begin, loc);
 }
-/// The parameters of exponential_decay by name.
-struct ExponentialSchedule {
-  double init_value;                     ///< at the beginning
-  Int transition_steps;                  ///< after so many updates it is decay_rate times as large
-  double decay_rate;                     ///< the factor
-  Int transition_begin = 0;              ///< the number of updates before it begins
-  bool staircase = false;                ///< only every transition_steps updates
-  std::optional<double> end_value = {};  ///< where it ends
-};
-inline Schedule exponential_decay(ExponentialSchedule s, SourceLoc loc = SourceLoc::here()) {
-  return exponential_decay(s.init_value, s.transition_steps, s.decay_rate, {s.transition_begin, s.staircase, s.end_value}, loc);
-}
 /// The parameters of piecewise_constant_schedule by name.
 struct PiecewiseConstantSchedule {
   double init_value;                                               ///< at the beginning

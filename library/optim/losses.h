@@ -7,10 +7,10 @@
 
 namespace weft::optim {
 
-/// (predictions - targets)^2.
-Array squared_error(Arg predictions, Arg targets);
-/// (predictions - targets)^2 / 2.
-Array l2_loss(Arg predictions, Arg targets);
+/// (predictions - targets)^2; without targets predictions^2.
+Array squared_error(Arg predictions, Arg targets = 0);
+/// (predictions - targets)^2 / 2; without targets predictions^2 / 2.
+Array l2_loss(Arg predictions, Arg targets = 0);
 /// l2_loss for differences up to delta, delta (|difference| - delta / 2) beyond.
 Array huber_loss(Arg predictions, Arg targets, double delta = 1);
 /// log(cosh(predictions - targets)), without overflow.

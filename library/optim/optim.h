@@ -17,6 +17,9 @@
 
 namespace weft::optim {
 
+namespace losses = ::weft::optim;
+namespace tree = ::weft::tree;
+
 /// What an optimiser keeps between two updates: a tree of arrays, to be carried through loops and kept in checkpoints.
 struct OptState {
   std::vector<Array> arrays;  ///< of all its transformations, in order
@@ -78,9 +81,11 @@ class GradientTransformation {
   OptState init(const auto& params, SourceLoc loc = SourceLoc::here()) const { return first_state(leaves_of_tree(params), loc); }
   /// The updates, which are to be added to the parameters, and the next state. Throws PytreeError where the trees differ, Error where the
   /// state is not that of such a tree.
-  template <class T>
-  std::pair<detail::traced_t<T>, OptState> update(const T& updates, const OptState& state, const T& params,
+  template <class T, class P>
+  std::pair<detail::traced_t<T>, OptState> update(const T& updates, const OptState& state, const P& params,
                                                   SourceLoc loc = SourceLoc::here()) const {
+    static_assert(std::is_same_v<detail::traced_t<P>, detail::traced_t<T>>,
+                  "weft: update(gradients, state, params): the gradients have the parameters' type");
     detail::check_same_structure("update", detail::to_traced(updates), "the updates", detail::to_traced(params), "the parameters", loc);
     const Leaves given = leaves_of_tree(params);
     return updated(updates, state, &given, loc);
@@ -113,8 +118,10 @@ class GradientTransformation {
 };
 
 /// The parameters plus the updates, in the parameters' dtypes.
-template <class T>
-detail::traced_t<T> apply_updates(const T& params, const T& updates, SourceLoc loc = SourceLoc::here()) {
+template <class P, class T>
+detail::traced_t<P> apply_updates(const P& params, const T& updates, SourceLoc loc = SourceLoc::here()) {
+  static_assert(std::is_same_v<detail::traced_t<P>, detail::traced_t<T>>,
+                "weft: apply_updates(params, updates): the updates have the parameters' type");
   return tree::map([&](const Array& p, const Array& u) { return Array(detail::added_leaf(p, u, loc)).astype(p.dtype()); }, params, updates,
                    loc);
 }
@@ -257,20 +264,6 @@ struct LarsOptions {
 /// Gradient descent with steps in proportion to the weights' norm (Y. You et al., 2017).
 GradientTransformation lars(Schedule learning_rate, LarsOptions options = {});
 GradientTransformation lars(LarsOptions options);
-/// Options of novograd.
-struct NovogradOptions {
-  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
-  double b1 = 0.9;                             ///< the decay of the mean of the gradients
-  double b2 = 0.25;                            ///< the decay of the mean of their squared norms
-  double eps = 1e-6;                           ///< added to the root
-  double eps_root = 0;                         ///< added below the root
-  double weight_decay = 0;                     ///< the part of the weights that is added to the gradients
-};
-/// Adam by one mean square for each leaf (B. Ginsburg et al., 2019).
-GradientTransformation novograd(Schedule learning_rate, NovogradOptions options = {});
-GradientTransformation novograd(NovogradOptions options);
-/// Steps in proportion to the weights' norm, whose growth is taken back (J. Bernstein et al., 2020).
-GradientTransformation fromage(double learning_rate, double min_norm = 1e-6);
 /// Options of adagrad.
 struct AdagradOptions {
   std::optional<Schedule> learning_rate = {};  ///< where it is no argument
@@ -280,15 +273,6 @@ struct AdagradOptions {
 /// By the root of the sum of the squares of all gradients (J. Duchi et al., 2011).
 GradientTransformation adagrad(Schedule learning_rate, AdagradOptions options = {});
 GradientTransformation adagrad(AdagradOptions options);
-/// Options of adadelta.
-struct AdadeltaOptions {
-  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
-  double rho = 0.9;                            ///< the decay of the means of the squares
-  double eps = 1e-6;                           ///< added below the roots
-};
-/// By the roots of the mean squares of the updates and of the gradients (M. Zeiler, 2012).
-GradientTransformation adadelta(Schedule learning_rate = 1, AdadeltaOptions options = {});
-GradientTransformation adadelta(AdadeltaOptions options);
 /// Options of rmsprop.
 struct RmspropOptions {
   std::optional<Schedule> learning_rate = {};  ///< where it is no argument
@@ -338,8 +322,6 @@ GradientTransformation scale_by_lion(double b1 = 0.9, double b2 = 0.99);
 GradientTransformation scale_by_sign();
 /// The part of adagrad that scales the gradients: they are divided by the root of the sum of their squares.
 GradientTransformation scale_by_rss(AdagradOptions options = {});
-/// The part of adadelta that scales the gradients.
-GradientTransformation scale_by_adadelta(AdadeltaOptions options = {});
 /// Options of scale_by_rms and scale_by_stddev.
 struct RmsOptions {
   double decay = 0.9;        ///< as of RmspropOptions
@@ -348,8 +330,6 @@ struct RmsOptions {
 };
 /// The part of rmsprop that scales the gradients: they are divided by the root of their mean square.
 GradientTransformation scale_by_rms(RmsOptions options = {});
-/// The same of a centered rmsprop: they are divided by their standard deviation.
-GradientTransformation scale_by_stddev(RmsOptions options = {});
 
 }  // namespace weft::optim
 

@@ -13,6 +13,7 @@
 #include "weft/core/trace/trace.h"
 #include "weft/library/optim/optim.h"
 #include "weft/library/optim/rules.h"
+#include "weft/library/optim/wrappers.h"
 
 namespace weft::optim {
 

@@ -46,6 +46,18 @@ struct DecayOptions {
 /// init_value decay_rate^(k / transition_steps).
 Schedule exponential_decay(double init_value, Int transition_steps, double decay_rate, DecayOptions options = {},
                            SourceLoc loc = SourceLoc::here());
+/// The parameters of exponential_decay by name.
+struct ExponentialSchedule {
+  double init_value;                     ///< at the beginning
+  Int transition_steps;                  ///< after so many updates it is decay_rate times as large
+  double decay_rate;                     ///< the factor
+  Int transition_begin = 0;              ///< the number of updates before it begins
+  bool staircase = false;                ///< only every transition_steps updates
+  std::optional<double> end_value = {};  ///< where it ends
+};
+inline Schedule exponential_decay(ExponentialSchedule s, SourceLoc loc = SourceLoc::here()) {
+  return exponential_decay(s.init_value, s.transition_steps, s.decay_rate, {s.transition_begin, s.staircase, s.end_value}, loc);
+}
 /// Along half a period of the cosine from init_value to alpha init_value in decay_steps updates (I. Loshchilov, F. Hutter, SGDR, 2017).
 Schedule cosine_decay_schedule(double init_value, Int decay_steps, double alpha = 0, double exponent = 1,
                                SourceLoc loc = SourceLoc::here());

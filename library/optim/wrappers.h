@@ -17,6 +17,34 @@ void check_label(const std::string& label, const std::string& path, const std::v
 
 namespace weft::optim {
 
+/// Options of novograd.
+struct NovogradOptions {
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
+  double b1 = 0.9;                             ///< the decay of the mean of the gradients
+  double b2 = 0.25;                            ///< the decay of the mean of their squared norms
+  double eps = 1e-6;                           ///< added to the root
+  double eps_root = 0;                         ///< added below the root
+  double weight_decay = 0;                     ///< the part of the weights that is added to the gradients
+};
+/// Adam by one mean square for each leaf (B. Ginsburg et al., 2019).
+GradientTransformation novograd(Schedule learning_rate, NovogradOptions options = {});
+GradientTransformation novograd(NovogradOptions options);
+/// Steps in proportion to the weights' norm, whose growth is taken back (J. Bernstein et al., 2020).
+GradientTransformation fromage(double learning_rate, double min_norm = 1e-6);
+/// Options of adadelta.
+struct AdadeltaOptions {
+  std::optional<Schedule> learning_rate = {};  ///< where it is no argument
+  double rho = 0.9;                            ///< the decay of the means of the squares
+  double eps = 1e-6;                           ///< added below the roots
+};
+/// By the roots of the mean squares of the updates and of the gradients (M. Zeiler, 2012).
+GradientTransformation adadelta(Schedule learning_rate = 1, AdadeltaOptions options = {});
+GradientTransformation adadelta(AdadeltaOptions options);
+/// The part of adadelta that scales the gradients.
+GradientTransformation scale_by_adadelta(AdadeltaOptions options = {});
+/// The part of a centered rmsprop that scales the gradients: they are divided by their standard deviation.
+GradientTransformation scale_by_stddev(RmsOptions options = {});
+
 /// The updates of `inner` where all gradients are finite. Where one isn't, the parameters and the state stay as they are, but for at most
 /// `max_consecutive_errors` updates in a row: the next one is made as it is.
 GradientTransformation apply_if_finite(GradientTransformation inner, Int max_consecutive_errors);

@@ -9,6 +9,10 @@ namespace weft::linalg {
 
 /// Matrices, vectors as rows and scalars, one after the other on the diagonal, zeros elsewhere.
 Array block_diag(Args xs, SourceLoc loc = SourceLoc::here());
+template <std::same_as<Array>... More>
+Array block_diag(const Array& x, const Array& y, const More&... more) {
+  return block_diag({x, y, more...});
+}
 // The last dimension of an operand is the vector; those before are batch dimensions.
 /// The matrix with constant diagonals: c is its first column, r its first row, whose first element is not read; absent: conj(c).
 Array toeplitz(Arg c);

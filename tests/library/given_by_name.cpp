@@ -1,5 +1,6 @@
 // Arguments that are given by name, as in JAX's programs: each call beside the same one with its arguments in order.
 #include <doctest/doctest.h>
+#include <weft/optim.h>
 #include <weft/weft.h>
 
 #include <string>

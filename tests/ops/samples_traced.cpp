@@ -1,4 +1,5 @@
 // Samples of what no text holds, as it refers to C++ functions, and of what runs on several devices.
+#include <weft/transforms.h>
 #include <weft/weft.h>
 
 #include "samples.h"

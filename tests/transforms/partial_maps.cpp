@@ -1,4 +1,6 @@
 // Maps over some of a mesh's axes, the others left to the partitioner; and functions with a partitioning of the user's.
+#include <weft/transforms.h>
+
 #include "tests/runtime/devices.h"
 
 using namespace weft;

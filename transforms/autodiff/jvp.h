@@ -75,9 +75,10 @@ auto jvp(F f, const Array& primal, const Array& tangent, SourceLoc loc = SourceL
   return jvp(std::move(f), std::tuple<Array>(primal), std::tuple<Array>(tangent), loc);
 }
 template <class F, class A, class T>
-void jvp(F, const A&, const T&) {
+std::pair<Array, Array> jvp(F, const A&, const T&) {
   static_assert(!sizeof(F),
                 "weft: the primals and the tangents are tuples, of one entry for each argument: jvp(f, std::tuple{x}, std::tuple{dx})");
+  return {};
 }
 /// With a function that returns a pair {y, aux}: std::tuple{y, dy, aux}.
 template <class F = UnaryFunction, class... A, class... T>
