@@ -14,7 +14,9 @@ Qr qr(Arg a, ScipyQrOptions options) {
   const std::string& mode = options.mode;
   if (mode != "full" && mode != "economic" && mode != "r")
     throw Error(fmt::format("qr: mode is '{}'; available: full, economic, r", mode), a.where());
-  return weft::linalg::qr(std::move(a), {.mode = mode == "full" ? "complete" : mode == "economic" ? "reduced" : "r"});
+  Qr out = weft::linalg::qr(std::move(a), {.full_matrices = mode != "economic"});
+  if (mode == "r") out.q = Array();
+  return out;
 }
 
 }  // namespace weft::scipy::linalg

@@ -8,6 +8,8 @@ import sys
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.cluster.vq
+import jax.scipy.spatial.transform
 import numpy as np
 from jax import lax
 

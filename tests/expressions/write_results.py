@@ -11,6 +11,8 @@ os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_llvm_disable
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.cluster.vq
+import jax.scipy.spatial.transform
 import ml_dtypes
 import numpy as np
 from jax import lax

@@ -272,3 +272,77 @@ TEST_CASE("JAX's spellings: containers of numbers are operands") {
   y += v;
   CHECK(same(y, x + v));
 }
+
+TEST_CASE("JAX's spellings: lax:: has jax.lax's functions where jax.numpy has others of their names") {
+  CHECK(same(lax::round(array({-2.5f, -0.5f, 0.49999997f, 0.5f, 1.5f})), array({-3.f, -1.f, 0.f, 1.f, 2.f})));
+  CHECK(same(jnp::round(array({-2.5f, -0.5f, 0.5f, 1.5f})), array({-2.f, 0.f, 0.f, 2.f})));
+  const std::vector<Array> parts = lax::split(arange(5), {2, 3});
+  CHECK((parts.size() == 2 && same(parts[0], arange(2)) && same(parts[1], arange(2, 5))));
+  CHECK(same(lax::split(ones({2, 3}), {1, 2}, -1)[1], ones({2, 2})));
+  CHECK(refuses<ShapeError>([&] { lax::split(arange(5), {2, 2}); }, {"split", "add up to 4", "size 5", "i32[5]"}));
+  const Array m = reshape(arange(6), {2, 3});
+  CHECK(same(lax::cumsum(m), cumsum(m, 0)));
+  CHECK(same(lax::cumsum(m, {.reverse = true}), cumsum(m, 0, {.reverse = true})));
+  CHECK(same(lax::cumprod(m), cumprod(m, 0)));
+  CHECK(same(lax::cumprod(m, {.axis = 1}), cumprod(m, 1)));
+  CHECK(same(jnp::cumsum(m), cumsum(ravel(m), 0)));
+  CHECK((same(lax::max(m, 2), maximum(m, 2)) && same(lax::min(m, 2), minimum(m, 2))));
+  CHECK(same(lax::reduce_window(m * 1.f, -jnp::inf, lax::max, {2, 2}, {1, 1}, "VALID"), array({{4.f, 5.f}})));
+  CHECK((same(lax::argmax(m, 1, int32), argmax(m, 1)) && lax::argmin(m, 0, int64).dtype() == int64));
+  CHECK(same(lax::slice(m, {0, 1}, {2, 3}), m(slice(), slice(1, 3))));
+  CHECK(same(lax::slice(m, {0, 0}, {2, 3}, {1, 2}), m(slice(), slice(none, none, 2))));
+  CHECK(refuses<ShapeError>([&] { lax::slice(m, {0}, {2}); }, {"slice", "i32[2,3]", "one for each dimension"}));
+  CHECK(refuses<ShapeError>([&] { lax::slice(m, {0, 0}, {2, 4}); }, {"slice", "from 0 to 4", "dimension 1", "i32[2,3]"}));
+  CHECK(same(lax::sort(m, 0), sort(m, 0)));
+  CHECK(same(lax::sort({array({1, 0, 1}), array({2, 9, 1})}, {.num_keys = 2})[1], array({9, 1, 2})));
+  CHECK(same(lax::sort({array({1, 0, 1}), array({2, 9, 1})}, 0, true, 2)[1], array({9, 1, 2})));
+}
+
+TEST_CASE("JAX's spellings: jax.scipy.linalg's own defaults, and modules in modules") {
+  const Array a = array({{4., 1.}, {1., 3.}}, float64), tall = ones({3, 2}) + eye(3, 2);
+  CHECK(close(jax::scipy::linalg::cholesky(a), linalg::cholesky(a).T()));
+  CHECK(close(jax::scipy::linalg::cholesky(a, {.lower = true}), linalg::cholesky(a)));
+  CHECK(close(jax::scipy::linalg::cholesky(a, true), linalg::cholesky(a)));
+  CHECK(jax::scipy::linalg::qr(tall).q.shape() == Shape{3, 3});
+  CHECK(jax::scipy::linalg::qr(tall, "economic").q.shape() == Shape{3, 2});
+  CHECK(close(jax::scipy::linalg::qr(tall, {.mode = "r"}).r, linalg::qr(tall, "complete").r));
+  CHECK(refuses<Error>([&] { jax::scipy::linalg::qr(tall, "reduced"); }, {"qr", "reduced", "full, economic, r"}));
+  CHECK(same(jax::scipy::special::softmax(ones(4)), full({4}, 0.25f)));
+  CHECK(same(jax::scipy::linalg::block_diag(eye(1), eye(2)), eye(3)));
+  CHECK(close(jax::scipy::sparse::linalg::cg(a, ones(2, float64)), linalg::solve(a, ones(2, float64))));
+  CHECK(jax::experimental::ode::odeint([](Array y, Array) { return -y; }, ones(1), linspace(0, 1, 3)).shape() == Shape{3, 1});
+  const auto [flat, unravel] = jax::flatten_util::ravel_pytree(Params{ones(2), zeros(1)});
+  CHECK((same(flat, array({1.f, 1.f, 0.f})) && same(unravel(flat).w, ones(2))));
+  CHECK((same(optax::losses::squared_error(array({3.f}), 1), array({4.f})) && same(optax::tree::norm(Params{3.f, 4.f}), 5.f)));
+}
+
+TEST_CASE("JAX's spellings: arguments in jax.numpy's order") {
+  CHECK(same(searchsorted(array({1, 2, 2, 3}), 2, "right"), Array(3)));
+  CHECK((linalg::svd(ones({3, 2}), false).u.shape() == Shape{3, 2} && linalg::qr(ones({3, 2}), "complete").q.shape() == Shape{3, 3}));
+  CHECK(same(sort(random::choice(random::key(0), arange(4), {4}, false)), arange(4)));
+  CHECK(same(random::choice(random::key(0), arange(2), {4}, true, array({0.f, 1.f})), ones(4, int32)));
+  CHECK(same(nn::gelu(array({1.f}), false), nn::gelu(array({1.f}), {.approximate = false})));
+  CHECK(same(nn::initializers::ones(random::key(0), {2}, float64), ones(2, float64)));
+  const Array x = sin(reshape(arange(6.f), {2, 3})),
+              given = nn::standardize(x, {.axis = 0, .mean = zeros({1, 3}), .variance = ones({1, 3})});
+  CHECK(same(nn::standardize(x, {.axis = 0}), nn::standardize(x, 0)));
+  CHECK(close(given, x * std::sqrt(1 / (1 + 1e-5))));
+  CHECK(close(nn::standardize(x, {.where = x < 2}), nn::standardize(x)));
+  CHECK(close(nn::standardize(zeros(3), {.epsilon = 1}), zeros(3)));
+  CHECK(broadcast_arrays(ones(3), ones({2, 1}), 1.f)[2].shape() == Shape{2, 3});
+  CHECK((jnp::issubdtype(float32, jnp::floating) && !jnp::issubdtype(int32, jnp::inexact)));
+  CHECK((result_type({ones(2), ones(2, float64)}) == float64 && result_type({ones(2, int32), 1.5}) == result_type(ones(2, int32), 1.5)));
+  const Array deep = zeros({1, 1, 1, 1, 1, 1, 2}).at(0, 0, 0, 0, 0, 0, 1).set(3);
+  CHECK((same(deep(0, 0, 0, 0, 0, 0, 1), 3.f) && deep(0, 0, 0, 0, 0, 0, slice()).shape() == Shape{2}));
+  CHECK((same(optim::l2_loss(array({2.f})), array({2.f})) && same(optim::squared_error(array({2.f})), array({4.f}))));
+}
+
+TEST_CASE("a number in a loop's carry that changes: the message says what to declare") {
+  struct Counted {
+    int n;
+    Array x;
+  };
+  const std::string text = message_of<PytreeError>(
+      [] { return while_loop([](Counted c) { return c.x < 8; }, [](Counted c) { return Counted{c.n + 1, c.x * 2}; }, Counted{0, 1.f}); });
+  CHECK(has(text, {"carry.n is 0, result.n is 1", "declare a field that changes, such as a counter, as Array"}));
+}
