@@ -1,6 +1,7 @@
 """Packages for science on the platform weft beside the platform cpu: run by scripts/test-jax --ecosystem, as test_ecosystem.py is."""
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from test_ecosystem import compare
@@ -87,5 +88,59 @@ def test_ott_sinkhorn():
             return sinkhorn.Sinkhorn()(linear_problem.LinearProblem(pointcloud.PointCloud(x, y, epsilon=0.5))).reg_ot_cost
 
         return jax.jit(jax.value_and_grad(cost))(x)
+
+    compare(program)
+
+
+def test_keras_training(monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    keras = pytest.importorskip("keras")
+    draw = np.random.RandomState(0)
+    words, targets = draw.randint(0, 50, (32, 14)), draw.randn(32, 1).astype("float32")
+    images, classes = draw.randn(32, 12, 12, 3).astype("float32"), draw.randint(0, 4, 32)
+
+    def program():
+        layers = keras.layers
+        keras.utils.set_random_seed(3)
+        given = layers.Input((14,))
+        embedded = layers.Embedding(50, 16, mask_zero=True)(given)
+        attended = layers.LayerNormalization()(layers.MultiHeadAttention(2, 8)(embedded, embedded) + embedded)
+        state = layers.GRU(8)(layers.Bidirectional(layers.LSTM(8, return_sequences=True))(attended))
+        reader = keras.Model(given, layers.Dense(1)(layers.Dropout(0.1)(state)))
+        reader.compile("rmsprop", "mse")
+        seer = keras.Sequential([layers.Input((12, 12, 3)), layers.Conv2D(8, 3, padding="same", activation="gelu"), layers.MaxPooling2D(),
+                                 layers.SeparableConv2D(8, 3), layers.GroupNormalization(4), layers.GlobalAveragePooling2D(), layers.Dense(4)])
+        seer.compile(keras.optimizers.AdamW(1e-2), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        losses = [m.fit(x, y, epochs=2, batch_size=16, shuffle=False, verbose=0).history["loss"] for m, x, y in
+                  [(reader, words, targets), (seer, images, classes)]]
+        return {"losses": losses, "read": reader.predict(words, verbose=0), "resized": keras.ops.image.resize(images[:1], (9, 4))}
+
+    compare(program, rtol=1e-3, atol=1e-3)
+
+
+def test_mctx_search():
+    mctx = pytest.importorskip("mctx")
+
+    def step(params, key, action, state):
+        return mctx.RecurrentFnOutput(reward=jnp.sin(action + state[:, 0]), discount=jnp.full(action.shape, 0.9), prior_logits=jnp.cos(state),
+                                      value=jnp.tanh(state.sum(1))), jnp.roll(state, 1, 1) + action[:, None] * 0.1
+
+    def program():
+        root = mctx.RootFnOutput(prior_logits=jax.random.normal(jax.random.key(0), (4, 6)), value=jnp.zeros(4),
+                                 embedding=jax.random.normal(jax.random.key(1), (4, 6)))
+        found = jax.jit(lambda key: mctx.gumbel_muzero_policy(None, key, root, step, num_simulations=24, max_depth=8))(jax.random.PRNGKey(3))
+        return {"actions": found.action, "weights": found.action_weights}
+
+    compare(program)
+
+
+def test_pix_images():
+    pix = pytest.importorskip("dm_pix")
+
+    def program():
+        a, b = jax.random.uniform(jax.random.key(0), (20, 24, 3)), jax.random.uniform(jax.random.key(1), (20, 24, 3))
+        return {"blurred": pix.gaussian_blur(a, 1.5, 5), "hsv": pix.rgb_to_hsv(a), "rotated": pix.rotate(a, 0.4), "similarity": pix.ssim(a, b),
+                "elastic": pix.elastic_deformation(jax.random.PRNGKey(2), a, alpha=5.0, sigma=3.0),
+                "cropped": pix.random_crop(jax.random.PRNGKey(4), a, (8, 9, 3)), "hue": pix.adjust_hue(a, 0.1)}
 
     compare(program)
