@@ -262,7 +262,7 @@ TEST_CASE("mistakes") {
   CHECK(has(message_of<DTypeError>([&] { sort(ks); }), {"sort", "key<fry>[3]", "order"}));
   CHECK(has(message_of<DTypeError>([&] { convert(ks, float32); }), {"key<fry>"}));
   CHECK(has(message_of<DTypeError>([&] { where(array({true, false, true}), ks, 0); }), {"key<fry>[3]"}));
-  CHECK(has(message_of<DTypeError>([&] { ks.at(0).set(1.f); }), {"key<fry>", "f32[]"}));
+  CHECK(has(message_of<DTypeError>([&] { return ks.at(0).set(1.f); }), {"key<fry>", "f32[]"}));
   CHECK(has(message_of<DTypeError>([&] { ks.to_vector<int>(); }), {"to_vector", "key<fry>[3]", "key_data"}));
   CHECK(has(message_of<DTypeError>([&] { save("keys.npy", ks); }), {"save", "key<fry>[3]", "key_data"}));
   CHECK(has(message_of<DTypeError>([&] { random::uniform(k, 2, int32); }), {"uniform", "int32"}));
