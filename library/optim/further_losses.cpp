@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "weft/core/array/constructors.h"
+#include "weft/core/array/indexing.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
@@ -15,6 +17,7 @@
 #include "weft/core/trace/trace.h"
 #include "weft/library/nn/nn.h"
 #include "weft/library/optim/losses.h"
+#include "weft/transforms/control/control_flow.h"
 
 namespace weft::optim {
 
@@ -80,6 +83,49 @@ Array kl_divergence_with_log_targets(Arg log_predictions, Arg log_targets) {
   LocScope scope(log_predictions.where());
   const Array t = detail::to_inexact(log_targets);
   return sum(exp(t) * (t - log_predictions), -1);
+}
+
+Array convex_kl_divergence(Arg log_predictions, Arg targets) { return generalized_kl_divergence(log_predictions, targets); }
+
+Array ctc_loss(Arg logits, Arg logit_paddings, Arg labels, Arg label_paddings, CtcOptions options) {
+  LocScope scope(logits.where());
+  const SourceLoc loc = detail::effective_loc(logits.where());
+  const Shape frames = logit_paddings.aval().shape, wanted = labels.aval().shape, given = logits.aval().shape;
+  if (given.size() != 3 || frames != Shape{given[0], given[1]} || wanted.size() != 2 || wanted[0] != given[0] ||
+      label_paddings.aval().shape != wanted)
+    throw ShapeError(fmt::format("ctc_loss: logits {}, their paddings {}, labels {}, their paddings {}; they are (batch, frames, classes), "
+                                 "(batch, frames), (batch, labels) and (batch, labels)",
+                                 detail::to_string(logits.aval()), detail::to_string(logit_paddings.aval()),
+                                 detail::to_string(labels.aval()), detail::to_string(label_paddings.aval())),
+                     loc);
+  if (!labels.array().dtype().is_integer())
+    throw DTypeError(fmt::format("ctc_loss: the labels {} must be integers", detail::to_string(labels.aval())), loc);
+  // The states of a sequence are its labels with a blank before, between and behind them.
+  const std::int64_t batch = given[0], states = 2 * wanted[1] + 1;
+  const Array classes =
+      full({batch, states}, std::int64_t(options.blank_id), labels.array().dtype()).at(slice(), slice(1, none, 2)).set(labels);
+  const Array scores = nn::log_softmax(detail::to_inexact(logits), -1),
+              impossible = full({batch, states}, options.log_epsilon, scores.dtype());
+  const Array by_state = take_along_axis(scores, broadcast_to(expand_dims(classes, 1), {batch, given[1], states}), 2);
+  const auto shifted = [&](const Array& x, std::int64_t by) {
+    return concatenate({impossible(slice(), slice(0, std::min(by, states))), x(slice(), slice(0, std::max<std::int64_t>(states - by, 0)))},
+                       1);
+  };
+  // A blank between two labels may be left out where they differ.
+  const Array position = arange(states), before = concatenate({classes(slice(), slice(0, std::min<std::int64_t>(2, states))),
+                                                               classes(slice(), slice(0, std::max<std::int64_t>(states - 2, 0)))},
+                                                              1);
+  const Array skips = (position % 2 == 1) & (position > 1) & (classes != before);
+  const auto step = [&](const Array& alpha, const std::pair<Array, Array>& frame) {
+    const auto& [score, padding] = frame;
+    const Array from = logaddexp(logaddexp(alpha, shifted(alpha, 1)), where(skips, shifted(alpha, 2), options.log_epsilon));
+    return std::pair{where(expand_dims(padding, 1) > 0, alpha, from + score), none};
+  };
+  const Array start = impossible.at(slice(), 0).set(0);
+  const Array alpha = scan(step, start, std::pair{swapaxes(by_state, 0, 1), transpose(logit_paddings)}).first;
+  const Array last = 2 * (wanted[1] - sum(label_paddings.array() > 0, 1)), at = expand_dims(last, 1);
+  const auto ending = [&](const Array& i) { return squeeze(take_along_axis(alpha, i, 1), 1); };
+  return -logaddexp(ending(at), where(last > 0, ending(maximum(at - 1, 0)), options.log_epsilon));
 }
 
 namespace projections {

@@ -35,6 +35,19 @@ Array multiclass_perceptron_loss(Arg scores, Arg labels);
 /// sum(exp(log_targets) (log_targets - log_predictions)) along the last axis.
 Array kl_divergence_with_log_targets(Arg log_predictions, Arg log_targets);
 
+/// generalized_kl_divergence, by optax's other name.
+Array convex_kl_divergence(Arg log_predictions, Arg targets);
+/// Options of ctc_loss.
+struct CtcOptions {
+  Int blank_id = 0;           ///< the class that stands for no label
+  double log_epsilon = -1e5;  ///< counts as log(0)
+};
+/// Connectionist temporal classification: -log of the probability that the frames of a sequence, with repeated classes as one and blanks
+/// left out, give its labels (A. Graves et al., 2006). Logits are (batch, frames, classes), labels integers (batch, labels); paddings have
+/// these shapes without the classes, and a 1 where there is no frame or no label any more. Shape: (batch,). Throws ShapeError for other
+/// shapes, DTypeError for other labels.
+Array ctc_loss(Arg logits, Arg logit_paddings, Arg labels, Arg label_paddings, CtcOptions options = {});
+
 /// The nearest points of sets.
 namespace projections {
 /// Without negative elements.

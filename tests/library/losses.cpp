@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/messages.h"
+
 using namespace weft;
+using test::refuses;
 
 namespace {
 const Array labels = array({2, 0});
@@ -109,4 +112,28 @@ TEST_CASE("losses of scores with one right class") {
   const Array p = array({0.2f, 0.8f}), q = array({0.75f, 0.25f});
   CHECK(near(optim::kl_divergence_with_log_targets(log(p), log(q)), optim::kl_divergence(log(p), q)));
   CHECK_THROWS_AS(optim::multiclass_hinge_loss(scores, scores), DTypeError);
+}
+
+TEST_CASE("ctc_loss beside optax's: padded frames and labels, repeated labels, none at all; eagerly, compiled and mapped") {
+  const Array logits = (reshape(arange(72) * 7 % 11, {3, 6, 4}) / 3.0).astype(float32), labels = array({{1, 2, 3}, {2, 2, 0}, {3, 0, 0}});
+  const Array frames = array({{0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 1, 1}}, float32);
+  const Array padded = array({{0, 0, 0}, {0, 0, 1}, {0, 1, 1}}, float32);
+  const auto loss = [&](Array x) { return optim::ctc_loss(x, frames, labels, padded); };
+  const auto close = [](const Array& a, const Array& b) { return allclose(a, b, {.rtol = 1e-5, .atol = 1e-6}).item<bool>(); };
+  const Array wanted = array({5.1328983f, 3.9081883f, 6.7890773f});
+  CHECK(close(loss(logits), wanted));
+  CHECK(close(jit(loss)(logits), wanted));
+  CHECK(close(vmap(loss)(stack({logits, logits})), stack({wanted, wanted})));
+  const Array gradient = grad([&](Array x) { return sum(loss(x)); })(logits);
+  CHECK(close(gradient(1, 0), array({-0.22754018f, 0.69927496f, -0.5203228f, 0.04858804f})));
+  CHECK(close(gradient(1, 4), array({-0.08251218f, 0.05610347f, -0.12609637f, 0.15250506f})));
+  CHECK(close(gradient(1, 5), zeros(4)));
+  CHECK(close(optim::ctc_loss(logits, frames, array({{1, 2, 0}, {2, 2, 3}, {0, 1, 1}}), padded, {.blank_id = 3}),
+              array({3.9744105f, 4.7881446f, 6.7818704f})));
+  CHECK(close(optim::ctc_loss(logits, frames, labels, ones({3, 3})), array({12.933335f, 7.2207937f, 8.476538f})));
+  CHECK(close(optim::ctc_loss(logits, frames, zeros({3, 0}, int32), zeros({3, 0})), array({12.933335f, 7.2207937f, 8.476538f})));
+  CHECK(close(optim::convex_kl_divergence(log(array({0.2f, 0.3f, 0.4f})), array({0.1f, 0.5f, 0.4f})), 0.08609807f));
+  CHECK(refuses<ShapeError>([&] { optim::ctc_loss(logits, frames, labels, ones(3)); },
+                            {"ctc_loss", "f32[3,6,4]", "f32[3]", "(batch, labels)"}));
+  CHECK(refuses<DTypeError>([&] { optim::ctc_loss(logits, frames, padded, padded); }, {"ctc_loss", "f32[3,3]", "integers"}));
 }
