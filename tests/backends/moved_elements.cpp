@@ -101,6 +101,27 @@ TEST_CASE("moved elements: large parts are copied without conditions") {
   CHECK(count(same([](Xs a) { return pad(a[0], {{5, 7}, {9, 4}, {0, 0}}, "edge"); }, {picture({9, 9, 3}, uint8)}, 0), "outer") <= 2);
 }
 
+TEST_CASE("moved elements: what a filter of many taps reads is moved once, without conditions") {
+  const auto filtered = [](Xs a) {
+    const Array p = pad(a[0], {{2, 2}, {2, 2}, {0, 0}}, "reflect");
+    Array sum = zeros_like(a[0]);
+    for (int i = 0; i < 5; ++i) {
+      const Array rows = p(slice(i, i + 150));
+      Array of_row = zeros_like(a[0]);
+      for (int j = 0; j < 5; ++j) of_row = of_row + rows(slice(), slice(j, j + 170)) * static_cast<float>(1 + j * (4 - j));
+      sum = sum + of_row * static_cast<float>(1 + i * (4 - i));
+    }
+    return sum;
+  };
+  for (const int channels : {1, 3}) {
+    CAPTURE(channels);
+    const std::string kernels = same(filtered, {picture({150, 170, channels}, float32)}, 0);
+    CHECK(count(kernels, "bool") == 0);
+    CHECK(count(kernels, "scratch") == 0);
+    CHECK(count(kernels, "temp") > 0);
+  }
+}
+
 TEST_CASE("moved elements: pixels of four bytes are words, and none is fetched on its own") {
   const CodeFrom code("optimized");
   const Array four = picture({160, 192, 4}, uint8), three = picture({160, 192, 3}, uint8);

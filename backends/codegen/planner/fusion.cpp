@@ -76,6 +76,7 @@ void KernelPlanner::choose_roots() {
   estimate_own_costs();
   cut_deep_values();
   estimate_costs();
+  is_choice_.assign(avals_.size(), 0);
   std::vector<Nests> nests(avals_.size());
   // Readers come before what they read.
   for (std::size_t i = j_.eqns.size(); i-- > 0;) {

@@ -123,7 +123,7 @@ void KernelPlanner::classify() {
   store_reads_of_updated();
   cost_.assign(avals_.size(), 0);
   own_cost_.assign(j_.eqns.size(), -1);
-  is_moved_.assign(avals_.size(), 0), is_choice_.assign(avals_.size(), 0);
+  is_moved_.assign(avals_.size(), 0);
   for (std::size_t i = 0; i < j_.eqns.size() && target_.cuts_moves; ++i) {
     const Eqn& e = j_.eqns[i];
     if (!injective_[i] || !e.op->movement) continue;

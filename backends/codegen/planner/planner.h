@@ -200,6 +200,8 @@ class KernelPlanner {
     std::vector<Var> computed;  // by the expression
   };
   void store_choices(Built& built);
+  Var moved_from(Var v) const;
+  std::vector<Var> outermost_moved(const Root& r, std::span<const Var> values) const;
   std::unordered_map<Var, Built> built_;
   struct LibraryMatmul {
     MatmulStep step;

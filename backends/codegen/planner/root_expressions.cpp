@@ -2,6 +2,8 @@
 // roots that choose_roots made; gives their graphs and reads, and additional values marked as roots.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 
 #include "weft/backends/codegen/planner/planner.h"
 #include "weft/backends/codegen/schedule/cost.h"
@@ -88,12 +90,49 @@ void KernelPlanner::build_roots() {
 /// Values that only move elements are left to the root that reads them if its kernel comes apart; else they become roots.
 void KernelPlanner::store_choices(Built& built) {
   Root& r = built.root;
-  for (const Var v : built.computed) {
-    if (!is_choice_[v] || is_root_[v]) continue;
-    if (!r.apart) r.apart = comes_apart(r);
-    if (*r.apart) return;
-    is_root_[v] = 1;
+  // An expression of which a part became a root is built again.
+  if (std::any_of(built.computed.begin(), built.computed.end(), [&](Var v) { return is_root_[v] != 0; })) return;
+  std::vector<Var> choices;
+  for (const Var v : built.computed)
+    if (is_choice_[v]) choices.push_back(v);
+  if (choices.empty()) return;
+  if (!r.apart) r.apart = comes_apart(r);
+  if (*r.apart) return;
+  for (const Var v : outermost_moved(r, choices)) is_root_[v] = 1;
+}
+
+/// The value that this one takes its elements from, through movements that do not choose between operands.
+Var KernelPlanner::moved_from(Var v) const {
+  for (Var source = v; !is_root_[source];) {
+    const Eqn& e = j_.eqns[static_cast<std::size_t>(defined_by_[source])];
+    if (e.op->kind == Kind::concatenate || e.inputs.size() != 1) return source;
+    if (e.op->kind != Kind::movement || e.inputs[0].is_literal()) break;
+    source = e.inputs[0].var();
   }
+  return v;
+}
+
+/// Of values that a root's expression computes by moving elements, those to store: not what is moved further to another one of them, whose
+/// own kernel may come apart. Each element is then moved once.
+std::vector<Var> KernelPlanner::outermost_moved(const Root& r, std::span<const Var> values) const {
+  std::set<Var> wanted;
+  for (const Var v : values) wanted.insert(moved_from(v));
+  if (wanted.empty()) return {};
+  std::vector<Var> outermost;
+  std::set<Var, std::greater<>> computed;  // from the root on, readers before what they read
+  const auto reads = [&](int eqn) {
+    for (Atom a : j_.eqns[static_cast<std::size_t>(eqn)].inputs)
+      if (!a.is_literal() && !is_root_[a.var()]) computed.insert(a.var());
+  };
+  for (reads(r.eqn); !computed.empty();) {
+    const Var v = *computed.begin();
+    computed.erase(computed.begin());
+    if (wanted.contains(v))
+      outermost.push_back(v);
+    else
+      reads(defined_by_[v]);
+  }
+  return outermost;
 }
 
 bool KernelPlanner::take_built(Root& r) {
@@ -145,6 +184,13 @@ bool KernelPlanner::cut_expression(const Root& r, const Expressions& expressions
   double most = 0;
   for (const auto& [v, times] : expressions.evaluations())
     if (times > 1 && can_be_stored(v) && cost_[v] * (times - 1) > most) most = cost_[v] * (times - 1), repeated = v;
+  if (most > 0 && is_moved_[repeated]) {
+    std::vector<Var> moved;
+    for (const auto& [v, times] : expressions.evaluations())
+      if (times > 1 && is_moved_[v] && can_be_stored(v)) moved.push_back(v);
+    for (const Var v : outermost_moved(r, moved)) store(v);
+    return true;
+  }
   if (most > 0) {
     store(repeated);
     return true;
@@ -230,14 +276,20 @@ bool KernelPlanner::try_build(Root& r) {
     for (const auto& [v, times] : expressions.evaluations()) computed_.push_back(v);
     // Values that are computed several times for each point are better stored once, unless it is a choice that no part of the kernel has
     // to make.
+    std::vector<Var> moved;
     for (const auto& [v, times] : expressions.evaluations()) {
       const double size = static_cast<double>(avals_[v].size()), needed = std::max(1.0, size / r.points());
       if (defined_by_[v] >= 0 && is_tuple(j_, j_.eqns[static_cast<std::size_t>(defined_by_[v])])) continue;  // each time another part
       if (times > 1 && !is_root_[v] && cost_[v] * (times - needed) > kRepeated && size > 1 && size <= 4 * r.points()) {
         if (!r.apart) r.apart = comes_apart(r);
-        if (!*r.apart) is_root_[v] = 1;
+        if (*r.apart) continue;
+        if (is_moved_[v])
+          moved.push_back(v);
+        else
+          is_root_[v] = 1;
       }
     }
+    for (const Var v : outermost_moved(r, moved)) is_root_[v] = 1;
     r.cycles_per_point = 0;
     for (const Node& n : dag.nodes) r.cycles_per_point += node_cost(n);
     r.cycles_per_point = std::max(0.05, r.cycles_per_point / 16);  // kernels are the same for all machines
