@@ -5,6 +5,7 @@
 
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
+#include "tests/messages.h"
 #include "weft/backends/codegen/schedule/moved_elements.h"
 
 using namespace weft;
@@ -120,6 +121,24 @@ TEST_CASE("moved elements: what a filter of many taps reads is moved once, witho
     CHECK(count(kernels, "scratch") == 0);
     CHECK(count(kernels, "temp") > 0);
   }
+}
+
+TEST_CASE("moved elements: transposes of which an axis goes backwards are done by squares") {
+  const CodeFrom code("optimized");
+  const auto turned = [](int times) { return [=](Xs a) { return rot90(a[0], times); }; };
+  const auto mirrored = [](Xs a) { return flip(transpose(a[0]), {0, 1}) + transpose(flip(a[0], 0)); };
+  for (const DType t : {uint8, int16, float32, float64, bool_, bfloat16, complex64}) {
+    CAPTURE(t.name());
+    for (const Shape& shape : {Shape{150, 170}, Shape{131, 97}}) {
+      const Array x = picture(shape, t);
+      for (const int times : {1, 3}) CHECK(has(same(turned(times), {x}, 0, "schedule"), "transpose a0"));
+      same(mirrored, {x}, 0);
+    }
+    same(turned(1), {picture({150, 170, 4}, t)}, 0);
+  }
+  // What is reduced backwards, too.
+  const auto highest = [](Xs a) { return max(cumsum(a[0], {.axis = 1, .reverse = true}), 1); };
+  CHECK(has(same(highest, {values({300, 100}, 1)}, 1e-4, "schedule"), "transpose a0"));
 }
 
 TEST_CASE("moved elements: pixels of four bytes are words, and none is fetched on its own") {

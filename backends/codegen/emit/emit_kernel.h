@@ -125,7 +125,12 @@ class KernelEmitter {
     int kept = -1;  ///< how many lanes the mask keeps, if these are known and the first ones
   };
   Value* load_uniform(NodeId id, Value* guard, const Copy& copy);
-  Value* load_square(NodeId id, std::size_t frame, const Copy& copy);
+  /// Rows of elements that lanes are strided in, and that an open loop, unrolled as far as there are lanes, goes along.
+  struct Square {
+    int frame = -1;  ///< of the open loop; -1: there is none
+    bool backwards = false;
+  };
+  Value* load_square(NodeId id, Square place, const Copy& copy);
   Value* load_forward(const LaneLoad& l);
   Value* load_backward(const LaneLoad& l);
   Value* load_interleaved(const LaneLoad& l, const Copy& copy);
@@ -141,9 +146,9 @@ class KernelEmitter {
   Value* where_any(Value* mask, Value* pointer, int arg);
   Value* load_parts(llvm::FixedVectorType* type, Value* pointer, int kept, llvm::Align align);
   void store_parts(Value* v, Value* pointer, int kept, llvm::Align align);
-  /// The open loop that is unrolled as far as there are lanes and along which the position is contiguous, if it is not along the lanes.
-  int square_frame(int arg, NodeId position) const;
-  /// The vectors at the position of the first copy and its successors along the lanes; then element k of each is copy k's.
+  Square square_of(int arg, NodeId position) const;
+  /// The vectors at the position of a copy, that of the lowest address, and its successors along the lanes; then element k of each is that
+  /// of the k-th copy in memory's order.
   Values load_rows(int arg, NodeId position, const Copy& first);
   void store_rows(const Store& s, const Copy& first, const Values& columns);
   void transpose_square(Values& square);

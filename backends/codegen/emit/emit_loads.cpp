@@ -35,12 +35,14 @@ Value* KernelEmitter::load_uniform(NodeId id, Value* guard, const Copy& copy) {
 
 /// A column of a square that is as many copies of an open loop wide as there are lanes: its rows are loaded and transposed, for all copies
 /// at once.
-Value* KernelEmitter::load_square(NodeId id, std::size_t frame, const Copy& copy) {
+Value* KernelEmitter::load_square(NodeId id, Square place, const Copy& copy) {
   const Node& n = k_.dag[id];
+  const auto frame = static_cast<std::size_t>(place.frame);
   Copy each = copy;
-  each[frame] = 0;
+  each[frame] = place.backwards ? lanes_ - 1 : 0;
   Values square = load_rows(static_cast<int>(n.integer), n.operands[0], each);
   transpose_square(square);
+  if (place.backwards) std::reverse(square.begin(), square.end());
   auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, pinned_[static_cast<std::size_t>(id)]))].memo;
   for (each[frame] = 0; each[frame] < lanes_; ++each[frame]) {
     Value*& v = square[static_cast<std::size_t>(each[frame])];
@@ -128,7 +130,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
              .mask = mask_};
   if (flat() && is_flat(id))
     return builder_.from_memory(ir_.CreateAlignedLoad(l.type, flat_pointer(arg, n.operands[0], copy), l.align), n.dtype);
-  if (const int f = guard ? -1 : square_frame(arg, n.operands[0]); f >= 0) return load_square(id, static_cast<std::size_t>(f), copy);
+  if (const Square square = guard ? Square() : square_of(arg, n.operands[0]); square.frame >= 0) return load_square(id, square, copy);
   l.at = address(arg, n.operands[0], copy);
   fetch_ahead(arg, n.operands[0], l.at, false);
   const bool forward = l.at.pointer && l.at.stride == 1;

@@ -345,13 +345,14 @@ void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
       for (std::size_t i = 0; i < stores.size(); ++i) store_flat(*stores[i], copy, values[i]);
     return;
   }
-  std::vector<int> square(stores.size(), -1), sign(stores.size(), 1);
+  std::vector<Square> square(stores.size());
+  std::vector<int> sign(stores.size(), 1);
   std::vector<std::vector<std::size_t>> joined(stores.size());
   bool squares = false;  // some stores wait for several copies
   for (std::size_t i = 0; i < stores.size(); ++i) {
-    square[i] = stores[i]->guard < 0 ? square_frame(stores[i]->arg, stores[i]->position) : -1;
-    if (square[i] < 0) joined[i] = joined_frames(*stores[i], sign[i]);
-    squares |= square[i] >= 0 || !joined[i].empty();
+    if (stores[i]->guard < 0) square[i] = square_of(stores[i]->arg, stores[i]->position);
+    if (square[i].frame < 0) joined[i] = joined_frames(*stores[i], sign[i]);
+    squares |= square[i].frame >= 0 || !joined[i].empty();
   }
   // All values are computed first, since a store may overwrite memory that another value reads.
   std::map<Copy, Values> all;
@@ -370,13 +371,15 @@ void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
     if (!squares)
       for (const Store* s : stores) values.push_back(get(s->value, copy));
     for (std::size_t i = 0; i < stores.size(); ++i) {
-      if (square[i] >= 0) {
-        const auto f = static_cast<std::size_t>(square[i]);
+      if (square[i].frame >= 0) {
+        const auto f = static_cast<std::size_t>(square[i].frame);
         if (copy[f] != 0) continue;
         Values columns;
         Copy each = copy;
         for (; each[f] < lanes_; ++each[f]) columns.push_back(all[each][i]);
-        store_rows(*stores[i], copy, columns);
+        each[f] = square[i].backwards ? lanes_ - 1 : 0;
+        if (square[i].backwards) std::reverse(columns.begin(), columns.end());
+        store_rows(*stores[i], each, columns);
       } else if (!joined[i].empty()) {
         const std::vector<Copy> record = copies_along(joined[i], copy);
         if (copy != record.front()) continue;

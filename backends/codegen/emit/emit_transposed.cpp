@@ -8,12 +8,13 @@ namespace weft::detail {
 
 using llvm::Value;
 
-int KernelEmitter::square_frame(int arg, NodeId position) const {
-  if (lanes_ == 1 || !contains(s_.transposed, arg) || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return -1;
+KernelEmitter::Square KernelEmitter::square_of(int arg, NodeId position) const {
+  if (lanes_ == 1 || !contains(s_.transposed, arg) || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return {};
   for (std::size_t i = 0; i < frames_.size(); ++i)
-    if (frames_[i].unroll == lanes_ && frames_[i].step == 1 && frames_[i].dim >= 0 && is_square(k_, position, vector_dim_, frames_[i].dim))
-      return static_cast<int>(i);
-  return -1;
+    if (frames_[i].unroll == lanes_ && frames_[i].step == 1 && frames_[i].dim >= 0)
+      if (const int direction = square_direction(k_, position, vector_dim_, frames_[i].dim); direction != 0)
+        return {static_cast<int>(i), direction < 0};
+  return {};
 }
 
 int KernelEmitter::existing_lanes() const {

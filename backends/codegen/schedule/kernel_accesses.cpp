@@ -113,10 +113,10 @@ std::int64_t terms_of_sum(const Kernel& k, const Node& n) {
   return row;
 }
 
-bool is_square(const Kernel& k, NodeId position, int vector, int other) {
+int square_direction(const Kernel& k, NodeId position, int vector, int other) {
   std::int64_t along = 0, s = 0;
-  if (vector < 0 || other == vector || !k.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
-  return k.dag.stride(position, other, s) && s == 1;
+  if (vector < 0 || other == vector || !k.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return 0;
+  return k.dag.stride(position, other, s) && (s == 1 || s == -1) ? static_cast<int>(s) : 0;
 }
 
 bool maps_squares(const Kernel& k, std::size_t nest, NodeId position, int vector, int lanes) {
@@ -125,7 +125,7 @@ bool maps_squares(const Kernel& k, std::size_t nest, NodeId position, int vector
   const int inner = t.parallel.back();
   const auto size = [&](int dim) { return k.dag.dims[static_cast<std::size_t>(dim)]; };
   return std::find(k.outer.begin(), k.outer.end(), vector) != k.outer.end() && !runs_singly(k, inner) && size(inner) >= lanes &&
-         size(vector) >= lanes && is_square(k, position, vector, inner);
+         size(vector) >= lanes && square_direction(k, position, vector, inner) != 0;
 }
 
 std::vector<NodeId> plain_loads(const Kernel& k) {

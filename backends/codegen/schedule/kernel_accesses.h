@@ -34,8 +34,9 @@ bool divides_by_sum(const Kernel& k, const Node& n);
 /// The number of terms of that sum.
 std::int64_t terms_of_sum(const Kernel& k, const Node& n);
 
-/// Whether lanes along `vector` are strided in memory while the iterations of `other` are neighbours.
-bool is_square(const Kernel& k, NodeId position, int vector, int other);
+/// Where lanes along `vector` are strided in memory while the iterations of `other` are neighbours: 1 if these go forwards, -1 if they go
+/// backwards. 0: elsewhere.
+int square_direction(const Kernel& k, NodeId position, int vector, int other);
 /// Whether lanes along an outer loop, of a nest among others that computes each point by itself, access elements far apart of which the
 /// nest's innermost loop goes through neighbours: squares of them are transposed in registers.
 bool maps_squares(const Kernel& k, std::size_t nest, NodeId position, int vector, int lanes);

@@ -66,7 +66,7 @@ void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
       const NodeId guard = a.load >= 0 ? k.dag[a.load].operands[1] : -1;
       const bool is_guarded = guard >= 0 && !is_decided(k, guard, peeled_dims(loops[i].loops));
       const bool square = !is_guarded && std::any_of(loops[i].loops.begin(), loops[i].loops.end(), [&](const LoopPlan& l) {
-        return l.unroll == s.lanes && is_square(k, a.position, vector, l.dim);
+        return l.unroll == s.lanes && square_direction(k, a.position, vector, l.dim) != 0;
       });
       if (square) add(s.transposed, a.arg);
       if (a.load >= 0 && loops[i].loops.size() > 1 && loops[i].loops.back().vector) prefetch_gathered(k, target, a, loops[i], s);

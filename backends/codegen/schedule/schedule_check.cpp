@@ -182,8 +182,9 @@ class Checker {
     };
     for (int arg : s_.transposed)
       if (!any_access(arg, [&](const Access& a, const NestLoops& n) {
-            return std::any_of(n.loops.begin(), n.loops.end(),
-                               [&](const LoopPlan& l) { return l.unroll == s_.lanes && is_square(k_, a.position, n.vector, l.dim); });
+            return std::any_of(n.loops.begin(), n.loops.end(), [&](const LoopPlan& l) {
+              return l.unroll == s_.lanes && square_direction(k_, a.position, n.vector, l.dim) != 0;
+            });
           }))
         wrong(fmt::format("transpose a{}", arg), fmt::format("there is no block to transpose: lanes must be strided in a{}, and a loop "
                                                              "along which it is contiguous must be unrolled by the number of lanes",

@@ -17,10 +17,9 @@ bool Scheduler::transpose_squares() {
     return false;
   int other = -1, loads = 0;
   const auto look = [&](NodeId position, bool is_load) {
-    std::int64_t along = 0, s = 0;
-    if (!k_.dag.stride(position, schedule_.vector_dim, along) || (along >= -1 && along <= 2)) return;
     for (const LoopPlan& l : schedule_.outer)
-      if (!l.vector && size(l.dim) >= lanes && k_.dag.stride(position, l.dim, s) && s == 1) other = l.dim, loads += is_load;
+      if (!l.vector && size(l.dim) >= lanes && square_direction(k_, position, schedule_.vector_dim, l.dim) != 0)
+        other = l.dim, loads += is_load;
   };
   int along_lanes = 0;
   std::uint64_t peeled = 0;

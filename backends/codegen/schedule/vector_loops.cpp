@@ -16,13 +16,9 @@ constexpr double kNarrower = 0.85;  // of the cost by wider vectors, from which 
 }  // namespace
 
 bool Scheduler::reads_squares(const Nest& t, NodeId position, int vector) const {
-  std::int64_t along = 0, s = 0;
-  if (std::find(k_.outer.begin(), k_.outer.end(), vector) == k_.outer.end() ||
-      points_along(k_, k_.dag[position].dims) < target_.transposed_points)
-    return false;
+  if (!contains(k_.outer, vector) || points_along(k_, k_.dag[position].dims) < target_.transposed_points) return false;
   if (t.reduce.empty() || runs_singly(t.reduce.back()) || size(t.reduce.back()) < schedule_.lanes) return false;
-  if (!k_.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
-  return k_.dag.stride(position, t.reduce.back(), s) && s == 1;
+  return square_direction(k_, position, vector, t.reduce.back()) != 0;
 }
 
 bool Scheduler::maps_squares(std::size_t nest, NodeId position, int vector) const {
