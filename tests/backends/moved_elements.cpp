@@ -141,6 +141,24 @@ TEST_CASE("moved elements: transposes of which an axis goes backwards are done b
   CHECK(has(same(highest, {values({300, 100}, 1)}, 1e-4, "schedule"), "transpose a0"));
 }
 
+TEST_CASE("moved elements: transposed pixels are moved by tiles, so that each line of the cache is read once") {
+  const CodeFrom code("optimized");
+  const auto turned = [](Xs a) { return rot90(a[0]); };
+  const auto transposed = [](Xs a) { return swapaxes(a[0], 0, 1); };
+  for (const DType t : {uint8, float16, float32}) {
+    CAPTURE(t.name());
+    // 256 bytes of a row by 32 rows.
+    const std::string along = "split i0 by " + std::to_string(256 / (3 * t.itemsize()));
+    for (const Shape& shape : {Shape{480, 640, 3}, Shape{131, 447, 3}}) {
+      const Array x = picture(shape, t);
+      CHECK(has(same(turned, {x}, 0, "schedule"), {along, "split i1 by 32"}));
+      CHECK(has(same(transposed, {x}, 0, "schedule"), {along, "split i1 by 32"}));
+    }
+    // Few rows stay in the cache without.
+    CHECK_FALSE(has(same(transposed, {picture({40, 640, 3}, t)}, 0, "schedule"), {along, "split i1 by 32"}));
+  }
+}
+
 TEST_CASE("moved elements: pixels of four bytes are words, and none is fetched on its own") {
   const CodeFrom code("optimized");
   const Array four = picture({160, 192, 4}, uint8), three = picture({160, 192, 3}, uint8);

@@ -123,13 +123,17 @@ void Scheduler::plan_tasks() {
   std::int64_t units = 1;
   std::vector<std::int64_t> unit;
   for (const LoopPlan& l : schedule_.outer) unit.push_back(static_cast<std::int64_t>(l.unroll) * (l.vector ? schedule_.lanes : 1));
+  const std::optional<Tile> tile = tile_across_rows();
+  if (tile)
+    for (const auto& [loop, steps] : {std::pair(tile->along, tile->steps_along), std::pair(tile->across, tile->steps_across)})
+      unit[loop] *= std::max<std::int64_t>(1, steps / unit[loop]);
   for (std::size_t i = 0; i < schedule_.outer.size(); ++i) {
     const std::int64_t n = (size(schedule_.outer[i].dim) + unit[i] - 1) / unit[i];
     schedule_.task_loops = static_cast<int>(i) + 1;
     schedule_.block.push_back(unit[i]);
     schedule_.blocks.push_back(n);
     units *= n;
-    if (units >= target_.enough_blocks) break;
+    if (units >= target_.enough_blocks && (!tile || i >= tile->across)) break;
   }
   // A single loop of many small steps gets larger blocks.
   if (!schedule_.block.empty()) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "weft/backends/codegen/schedule/cost.h"
@@ -92,6 +93,14 @@ class Scheduler {
   /// elements are transposed in registers. Where memory is far, the innermost loop is the one along which more is read in order: what is
   /// written a cache line here and there need not be awaited.
   bool transpose_squares();
+
+  /// Neighbouring outer loops, of which the inner one goes across the rows of what is read, and the outer one along them, in less than a
+  /// cache line a step: tiles of both read each line once.
+  struct Tile {
+    std::size_t along, across;  ///< the loops, as the schedule counts them
+    std::int64_t steps_along, steps_across;
+  };
+  std::optional<Tile> tile_across_rows() const;
 
   // row_blocks.cpp
   /// Points side by side where the vector loop has one vector only.

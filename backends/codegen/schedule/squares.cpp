@@ -1,5 +1,7 @@
 // Squares of elements that are transposed in registers, between an array whose rows the lanes follow and one whose columns they follow.
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "weft/backends/codegen/schedule/memory_steps.h"
@@ -42,6 +44,24 @@ bool Scheduler::transpose_squares() {
                {other, static_cast<int>(lanes), false});
   schedule_.outer = std::move(loops);
   return true;
+}
+
+std::optional<Scheduler::Tile> Scheduler::tile_across_rows() const {
+  if (k_.nests.size() != 1 || !k_.nests[0].repeats.empty() || !k_.nests[0].reduce.empty()) return {};
+  for (std::size_t i = 0; i + 1 < schedule_.outer.size(); ++i) {
+    const LoopPlan &along = schedule_.outer[i], &across = schedule_.outer[i + 1];
+    if (along.vector || across.vector || size(across.dim) < 2 * target_.tile_rows) continue;
+    for (NodeId id : nodes_[0]) {
+      const Node& n = k_.dag[id];
+      std::int64_t step = 0, row = 0;
+      if (n.kind != NodeKind::load || !k_.dag.stride(n.operands[0], along.dim, step) || !k_.dag.stride(n.operands[0], across.dim, row))
+        continue;
+      const std::int64_t bytes = n.dtype.itemsize(), apart = std::abs(step) * bytes;
+      if (apart == 0 || 2 * apart > target_.line_bytes || std::abs(row) * bytes < target_.far_row) continue;
+      return Tile{i, i + 1, target_.tile_lines * target_.line_bytes / apart, target_.tile_rows};
+    }
+  }
+  return {};
 }
 
 }  // namespace weft::detail

@@ -24,18 +24,19 @@ struct Target {
   double bytes_per_cycle = 8;       ///< that a core moves beyond its caches
   double beyond_caches = 24 << 20;  ///< bytes that are not in the caches when they are needed again
   std::int64_t streamed_result =
-      8 << 20;                         ///< results from this size on are written past the caches: a core has but a part of the last level
-  double streaming_total = 20 << 20;   ///< if the kernel moves this much altogether: less stays in the last level until the next reader
-  double column_bytes = 4 << 20;       ///< columns of larger matrices are gone through several vectors at a time
-  std::int64_t far_row = 1024;         ///< bytes between rows that hardware does not prefetch
-  int rows_ahead = 16;                 ///< rows that are prefetched
-  std::int64_t gathered_ahead = 4096;  ///< bytes that are prefetched ahead of rows that lanes gather elements of
-  std::int64_t middle_cache = 512 << 10;     ///< what stays in a core's second cache
-  std::int64_t lane_scratch = 256 * 1024;    ///< scratch of one vector of outer points
-  std::int64_t column_scratch = 640 * 1024;  ///< scratch of several such vectors side by side
-  std::int64_t row_scratch = 64 * 1024;      ///< scratch of rows that are gone through together
-  std::int64_t most_scratch = 2 << 20;       ///< of one thread, on its stack, whoever states the schedule
-  std::int64_t accumulators = 64 * 1024;     ///< sums in memory, where reducing loops run outside
+      8 << 20;                        ///< results from this size on are written past the caches: a core has but a part of the last level
+  double streaming_total = 20 << 20;  ///< if the kernel moves this much altogether: less stays in the last level until the next reader
+  double column_bytes = 4 << 20;      ///< columns of larger matrices are gone through several vectors at a time
+  std::int64_t far_row = 1024;        ///< bytes between rows that hardware does not prefetch
+  std::int64_t tile_lines = 4, tile_rows = 32;  ///< of an array that is read across its rows: what stays in the first cache meanwhile
+  int rows_ahead = 16;                          ///< rows that are prefetched
+  std::int64_t gathered_ahead = 4096;           ///< bytes that are prefetched ahead of rows that lanes gather elements of
+  std::int64_t middle_cache = 512 << 10;        ///< what stays in a core's second cache
+  std::int64_t lane_scratch = 256 * 1024;       ///< scratch of one vector of outer points
+  std::int64_t column_scratch = 640 * 1024;     ///< scratch of several such vectors side by side
+  std::int64_t row_scratch = 64 * 1024;         ///< scratch of rows that are gone through together
+  std::int64_t most_scratch = 2 << 20;          ///< of one thread, on its stack, whoever states the schedule
+  std::int64_t accumulators = 64 * 1024;        ///< sums in memory, where reducing loops run outside
 
   // Registers and instructions.
   /// Bytes of a row that is kept in registers for lanes to pick elements from; 0: there is no instruction that does.
