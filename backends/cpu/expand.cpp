@@ -5,6 +5,8 @@
 #include "weft/backends/codegen/planner/partial_sorts.h"
 #include "weft/backends/common/native_step.h"
 #include "weft/core/array/indexing.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/rules.h"
 #include "weft/core/ops/contraction/attention_expand.h"
@@ -60,12 +62,59 @@ Jaxpr sorted_largest(const TopKLargest::Params& p, const Aval& x, SourceLoc loc)
   });
 }
 
+/// Up to so many of the largest elements are found one after the other.
+constexpr std::int64_t kMostRounds = 4;
+
+bool is_for_rounds(const TopKLargest::Params& p, const Aval& x) {
+  const std::int64_t n = x.shape[p.axis];
+  return p.k >= 1 && p.k <= kMostRounds && n >= 2 * p.k && n <= kLongest && (x.dtype.is_integer() || x.dtype.is_floating());
+}
+
+/// The first position of each line that is none of these.
+Array first_other_than(const std::vector<Array>& positions, SourceLoc loc) {
+  const auto number = [](std::size_t n) { return make_literal(Number(static_cast<long long>(n)), int32); };
+  Array first = number(positions.size());
+  for (std::size_t i = positions.size(); i-- > 0;) {
+    Array is_taken = positions[0] == Arg(number(i), loc);
+    for (std::size_t k = 1; k < positions.size(); ++k) is_taken = is_taken | (positions[k] == Arg(number(i), loc));
+    first = where(Arg(is_taken, loc), first, number(i));
+  }
+  return first;
+}
+
+Array lowest_integer(DType t) {
+  const long long low = t.is_unsigned() ? 0 : -1 - static_cast<long long>((std::uint64_t{1} << (8 * t.itemsize() - 1)) - 1);
+  return make_literal(Number(low), t);
+}
+
+/// The largest of each line by a reduction each, in which those that were found before count as the least number there is.
+Jaxpr largest_by_rounds(const TopKLargest::Params& p, const Aval& x, SourceLoc loc) {
+  return trace_jaxpr({"top_k", {x}, {}}, [&](std::span<const Array> in) {
+    // By argmax's order, too, NaNs come first and zeros of both signs are equal.
+    const auto largest = [&](const Array& codes) { return argmax(Arg(codes, loc), p.axis, {.keepdims = true}); };
+    std::vector<Array> positions{largest(in[0])};
+    if (p.k > 1) {
+      Array codes = x.dtype.is_integer() ? in[0] : ~codes_of_largest(in[0], loc);
+      const Array least = lowest_integer(codes.dtype()), places = iota_array(int32, x.shape, p.axis, loc);
+      while (static_cast<std::int64_t>(positions.size()) < p.k) {
+        codes = where(Arg(places, loc) == positions.back(), least, codes);
+        const Array next = largest(codes);
+        const Array found = take_along_axis(Arg(codes, loc), Arg(next, loc), p.axis, {.mode = "promise_in_bounds"});
+        positions.push_back(where(Arg(found, loc) == least, first_other_than(positions, loc), next));
+      }
+    }
+    const Array position = p.k == 1 ? positions[0] : concatenate_along(positions, p.axis, loc);
+    return std::vector{take_along_axis(Arg(in[0], loc), Arg(position, loc), p.axis, {.mode = "promise_in_bounds"}), position};
+  });
+}
+
 /// The program that replaces an equation; nothing where the equation stays.
 struct CpuExpansionRules {
   using Function = std::optional<Jaxpr>(const Eqn& e, std::span<const Aval> in);
 };
 const Rule<CpuExpansionRules, TopKLargest> top_k_expansion([](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
   const auto& p = params_as<TopKLargest::Params>(*e.params);
+  if (is_for_rounds(p, in[0])) return largest_by_rounds(p, in[0], e.loc);
   if (!is_faster_sorted(p, in[0])) return {};
   return sorted_largest(p, in[0], e.loc);
 });

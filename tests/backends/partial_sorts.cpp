@@ -1,6 +1,7 @@
 // Sorted arrays of which few elements are read.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -87,12 +88,31 @@ TEST_CASE("partial sorts: the largest of many short lines are sorted side by sid
           return Arrays{found.values, found.indices};
         };
       };
-      // Few of longer lines are found by passing over the others.
-      const auto few = static_cast<int>(n < 64 ? 0 : n / 15);
-      if (few > 0) CHECK(!sorts(largest(few), x));
+      // Up to four are found one after the other, few of longer lines by passing over the others.
+      const auto few = static_cast<int>(std::max<std::int64_t>(n / 15, std::min<std::int64_t>(n / 2, 4)));
+      CHECK(!sorts(largest(few), x));
       CHECK(sorts(largest(few + 1), x));
-      CHECK(sorts(largest(few + 2), x));
-      CHECK(sorts([](Xs a) { return Arrays{sort(a[0])(slice(), slice(none, 1))}; }, x));
+      if (few + 2 <= n) CHECK(sorts(largest(few + 2), x));
+    }
+  }
+}
+
+TEST_CASE(
+    "partial sorts: up to four of the least or largest are found one after the other, also among equal ones of which there is none less") {
+  for (const DType t : {float32, float64, float16, int8, uint8, int16, int32, uint32, int64}) {
+    CAPTURE(t.name());
+    for (const std::int64_t n : {2, 5, 8, 33, 64, 300}) {
+      Array x = with_ties({37, n}, 4, t);
+      if (t.is_integer()) x = where(x < 1, t.is_unsigned() ? zeros_like(x) : bitwise_not(zeros_like(x)) << (8 * t.itemsize() - 1), x);
+      for (int k = 1; k <= 4 && 2 * k <= n; ++k) {
+        CAPTURE(k);
+        const auto found = [k](int axis, const Array& a) {
+          return Arrays{top_k(moveaxis(a, axis, -1), k).values, top_k(moveaxis(a, axis, -1), k).indices};
+        };
+        CHECK_FALSE(sorts([&](Xs a) { return found(1, a[0]); }, x));
+        CHECK_FALSE(sorts([&](Xs a) { return found(0, a[0]); }, transpose(x)));
+        CHECK_FALSE(sorts([k](Xs a) { return Arrays{sort(a[0])(slice(), slice(none, k)), argsort(a[0])(slice(), slice(-k, none))}; }, x));
+      }
     }
   }
 }

@@ -47,6 +47,11 @@ const RuleOf<ReversedDims> reversed_dims(reverse_primitive(), [](const Eqn& e) -
 const RuleOf<ReadRanges> slice_ranges(slice_primitive(),
                                       [](const Eqn& e) -> const SliceParams& { return params_as<SliceParams>(*e.params); });
 
+bool has_sorts(const Jaxpr& j) {
+  const auto& eqns = j.eqns();
+  return std::any_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return find_rule<SortedLines>(*e.op) != nullptr; });
+}
+
 Array bound(std::string_view name, std::initializer_list<Array> in, SourceLoc loc) {
   return bind_primitive(*find_primitive(name), make_params(NoParams()), std::span(in.begin(), in.size()), loc)[0];
 }
@@ -93,7 +98,7 @@ class PartialSorts {
     const auto& p = rule(e);
     const Aval& key = d_.aval(e.inputs[0]);
     const std::int64_t n = key.shape[p.dimension];
-    if (p.num_keys != 1 || n < kShortest || n >= std::numeric_limits<std::int32_t>::max()) return false;
+    if (p.num_keys != 1 || n < 2 || n >= std::numeric_limits<std::int32_t>::max()) return false;
     return key.dtype.is_integer() || key.dtype.is_floating();
   }
 
@@ -126,12 +131,14 @@ class PartialSorts {
       if (!read(v, axis, returned, n, false, range)) return;
     const auto [low, high] = range;
     if (low >= high) return;
-    Part part{n, high, true};
-    if (high > n / kShare) part = {n, n - low, false};
-    if (part.count > n / kShare) return;
-    if (e.outputs.size() == 1 && n <= kLongestAlone && (n < kShortestAlone || part.count > n / kShareAlone)) return;
+    const Part part = high <= n - low ? Part{n, high, true} : Part{n, n - low, false};
     const Aval key = d_.aval(e.inputs[0]);
-    if (expansion(top_k_equation({axis, part.count}, e.inputs[0], e.loc), std::span(&key, 1))) return;
+    const std::optional<Jaxpr> largest = expansion(top_k_equation({axis, part.count}, e.inputs[0], e.loc), std::span(&key, 1));
+    if (largest && has_sorts(*largest)) return;
+    if (!largest) {
+      if (n < kShortest || part.count > n / kShare) return;
+      if (e.outputs.size() == 1 && n <= kLongestAlone && (n < kShortestAlone || part.count > n / kShareAlone)) return;
+    }
     for (const Var v : e.outputs) mark(v, axis, part);
   }
   void mark(Var v, int axis, Part part) {
@@ -185,7 +192,7 @@ Array codes_of_largest(const Array& x, SourceLoc loc) {
 
 Jaxpr with_partial_sorts(const Jaxpr& j, Expansion expansion) {
   const JaxprData& d = j.data();
-  if (!expansion || std::none_of(d.eqns.begin(), d.eqns.end(), [](const Eqn& e) { return find_rule<SortedLines>(*e.op); })) return j;
+  if (!expansion || !has_sorts(j)) return j;
   const PartialSorts partial(d, expansion);
   if (partial.empty()) return j;
   const auto avals = d.input_avals();
