@@ -300,3 +300,36 @@ TEST_CASE("records: columns that are reduced and then stored as rows are transpo
         same([](Xs a) { return Arrays{transpose(a[0]) / max(transpose(a[0]), -1, keepdims), sum(a[0], 0)}; }, {x + 2.f}, 1e-4);
       }
 }
+
+TEST_CASE("records: rows of what is compared in pairs share the records that lanes read with a stride") {
+  const auto column = [](const Array& x, int c) { return x(slice(), slice(c, c + 1)); };
+  const auto row = [](const Array& x, int c) { return reshape(x(slice(), c), {1, -1}); };
+  const auto overlap = [=](Xs a) {
+    Array all = column(a[0], 0) < row(a[1], 3);
+    for (int c = 0; c < 3; ++c) all = all & (column(a[0], c) < row(a[1], c + 3)) & (column(a[0], c + 3) > row(a[1], c));
+    return all;
+  };
+  const auto distance = [](Xs a) { return sum(square(expand_dims(a[0], 1) - expand_dims(a[1], 0)), -1); };
+  const auto looked_up = [=](Xs a) {
+    return column(a[0], 0) * expand_dims(take(a[2], convert(abs(a[1](slice(), 0)) * 900.f, int32), 0), 0);
+  };
+  const Array table = values({1000}, 3);
+  CHECK(has(same(overlap, {values({180, 6}, 1), values({170, 6}, 2)}, 0, "schedule"), "unroll i0 by 4"));
+  CHECK(has(same(distance, {values({300, 3}, 1), values({310, 3}, 2)}, 1e-5, "schedule"), "unroll i0 by 4"));
+  // Lanes that read one element behind the other are cheap to read again.
+  CHECK_FALSE(
+      has(same([](Xs a) { return expand_dims(a[0], 1) + expand_dims(a[1], 0); }, {values({300}, 1), values({310}, 2)}, 0, "schedule"),
+          "unroll i0"));
+  for (const char* const quality : {"baseline", "optimized"})
+    for (const int rows : {7, 8, 33, 181})
+      for (const int columns : {15, 17, 170}) {
+        const CodeFrom code(quality);
+        CAPTURE(rows);
+        CAPTURE(columns);
+        const Arrays x{values({rows, 6}, 1), values({columns, 6}, 2), table};
+        same(overlap, x, 0);
+        same(distance, x);
+        same(looked_up, x, 0);
+        same([&](Xs a) { return overlap({transpose(reshape(a[0], {6, -1})), a[1]}); }, x, 0);
+      }
+}

@@ -1,5 +1,6 @@
 // Rows that run side by side: those that are multiplied by one matrix, and those whose reductions wait for one another.
 #include <algorithm>
+#include <cstdlib>
 
 #include "weft/backends/codegen/schedule/scheduler.h"
 
@@ -64,13 +65,40 @@ void Scheduler::take_rows_together() {
     rows.unroll = together;
 }
 
+bool Scheduler::shares_strided_loads(int rows) const {
+  double shared = 0, strided = 0,
+         each = 2;  // the cost of what all rows share, of its loads that are strided, and of each row with its store
+  for (NodeId id : nodes_[0]) {
+    const Node& n = k_.dag[id];
+    if (!(n.dims >> schedule_.vector_dim & 1)) continue;
+    if (n.dims >> rows & 1) {
+      each += node_cost(n);
+      continue;
+    }
+    shared += node_cost(n);
+    std::int64_t stride = 0;
+    if (n.kind != NodeKind::load || is_looked_up(id, schedule_.vector_dim)) continue;
+    const double apart = k_.dag.stride(n.operands[0], schedule_.vector_dim, stride) ? static_cast<double>(std::abs(stride))
+                                                                                    : schedule_.lanes * target_.gathered_lane;
+    if (apart > 1) strided += std::min(apart, schedule_.lanes * target_.gathered_lane);
+  }
+  return strided > 0 && 2 * (shared + strided) >= each;
+}
+
 void Scheduler::take_points_together() {
-  if (schedule_.vector_dim < 0 || !schedule_.record_dims.empty() || k_.nests.size() != 1 || size(schedule_.vector_dim) > schedule_.lanes)
-    return;
+  if (schedule_.vector_dim < 0 || !schedule_.record_dims.empty() || k_.nests.size() != 1) return;
   const Nest& t = k_.nests[0];
   if (!t.parallel.empty() || !t.reduce.empty() || !t.repeats.empty() || schedule_.outer.size() < 2) return;
-  LoopPlan& points = schedule_.outer[schedule_.outer.size() - 2];
+  LoopPlan &points = schedule_.outer[schedule_.outer.size() - 2], &lanes = schedule_.outer.back();
   if (points.unroll > 1 || runs_singly(points.dim) || size(points.dim) < 8) return;
+  if (lanes.vector && shares_strided_loads(points.dim)) {
+    const auto most = static_cast<std::int64_t>(8 * target_.few_nodes / std::max<std::size_t>(1, nodes_[0].size()));
+    if (most < 2) return;
+    points.unroll = static_cast<int>(evenly(size(points.dim), std::min<std::int64_t>(most, 4)));
+    lanes.unroll = 1;
+    return;
+  }
+  if (size(schedule_.vector_dim) > schedule_.lanes) return;
   const double w = work(0);
   points.unroll = static_cast<int>(evenly(size(points.dim), w < target_.light_work ? 4 : w < target_.some_work ? 2 : 1));
 }

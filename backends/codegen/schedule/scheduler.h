@@ -103,8 +103,10 @@ class Scheduler {
   std::optional<Tile> tile_across_rows() const;
 
   // row_blocks.cpp
-  /// Points side by side where the vector loop has one vector only.
+  /// Points side by side where the vector loop has one vector only, or where they share loads that lanes take long for.
   void take_points_together();
+  /// Whether a good part of a row's cost is what the rows of this loop share, of which there are loads that are strided along the lanes.
+  bool shares_strided_loads(int rows) const;
 
   const Kernel& k_;
   const Target target_;
