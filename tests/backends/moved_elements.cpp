@@ -6,7 +6,8 @@
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
 #include "tests/messages.h"
-#include "weft/backends/codegen/schedule/moved_elements.h"
+#include "weft/backends/codegen/schedule/loop_partitioning.h"
+#include "weft/backends/codegen/schedule/wide_moves.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -185,5 +186,5 @@ TEST_CASE("moved elements: a kernel whose copies were all to where they are has 
   k.nests.emplace_back();
   detail::widen_moves(k);
   CHECK(k.nests[0].stores.empty());
-  CHECK(detail::cut_moves(k, std::vector<detail::BufferId>(1), 0).size() == 1);
+  CHECK(detail::partition_loops(k, std::vector<detail::BufferId>(1), 0).size() == 1);
 }

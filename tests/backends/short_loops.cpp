@@ -19,7 +19,7 @@ std::string schedules(F f, const Arrays& args) {
   const Jaxpr j = make_jaxpr([&](const Arrays& xs) { return Arrays{f(xs)}; })(args);
   const detail::KernelProgram p = detail::form_program(
       detail::simplify(j, nullptr),
-      {.vector_bytes = 64, .matmuls_by_library = false, .row_blocks = true, .cuts_moves = true, .vectors_in_epilogue = true}, {});
+      {.vector_bytes = 64, .matmuls_by_library = false, .row_blocks = true, .partitions_loops = true, .vectors_in_epilogue = true}, {});
   std::string text;
   for (const detail::Kernel& k : p.kernels) text += detail::to_string(detail::make_schedule(k, 64), k);
   return text;

@@ -76,7 +76,7 @@ void KernelPlanner::choose_roots() {
   estimate_own_costs();
   cut_deep_values();
   estimate_costs();
-  is_choice_.assign(avals_.size(), 0);
+  stored_unless_partitioned_.assign(avals_.size(), 0);
   std::vector<Nests> nests(avals_.size());
   // Readers come before what they read.
   for (std::size_t i = j_.eqns.size(); i-- > 0;) {
@@ -146,7 +146,7 @@ void KernelPlanner::choose_root(Var v, std::size_t eqn, bool several_nests, doub
   if (keeps_order(j_, e) || is_tuple(j_, e)) return;
   const double size = std::max<double>(1, static_cast<double>(avals_[v].size()));
   const double recomputed = cost_[v] * (1 - std::min(1.0, size / std::max(points, 1.0)));
-  if (cost_[v] > kCheap && (several_nests || recomputed > kCheap)) (is_moved_[v] ? is_choice_ : is_root_)[v] = 1;
+  if (cost_[v] > kCheap && (several_nests || recomputed > kCheap)) (is_moved_[v] ? stored_unless_partitioned_ : is_root_)[v] = 1;
   if (gathered && own_cost_[eqn] > 0 && recomputed > kCheapGathered) is_root_[v] = 1;
 }
 

@@ -9,7 +9,8 @@
 #include "weft/backends/codegen/emit/reduction_epilogue.h"
 #include "weft/backends/codegen/planner/interleaved_complex.h"
 #include "weft/backends/codegen/planner/planner.h"
-#include "weft/backends/codegen/schedule/moved_elements.h"
+#include "weft/backends/codegen/schedule/loop_partitioning.h"
+#include "weft/backends/codegen/schedule/wide_moves.h"
 #include "weft/core/array/shape.h"
 #include "weft/core/ops/movement/scatter.h"
 
@@ -511,8 +512,9 @@ void KernelPlanner::form_steps() {
       Kernel k = KernelFormer(*this, groups_[static_cast<std::size_t>(item.group)]).run(buffers);
       interleave_complex(k);
       const std::vector<int>& roots = groups_[static_cast<std::size_t>(item.group)].roots;
-      const bool apart = std::any_of(roots.begin(), roots.end(), [&](int r) { return roots_[static_cast<std::size_t>(r)].apart == true; });
-      add_kernels(std::move(k), std::move(buffers), apart ? kOperationsOfParts : 0, equations_of(s));
+      const bool unconditional =
+          std::any_of(roots.begin(), roots.end(), [&](int r) { return roots_[static_cast<std::size_t>(r)].unconditional == true; });
+      add_kernels(std::move(k), std::move(buffers), unconditional ? kPartitionedOperations : 0, equations_of(s));
       continue;
     } else if (const std::optional<LibraryMatmul>& matmul = library_[static_cast<std::size_t>(item.eqn)]) {
       step = {Step::Kind::matmul,
@@ -541,13 +543,13 @@ void KernelPlanner::form_steps() {
 /// A kernel, or the parts that it is cut into if it has no more operations than that.
 void KernelPlanner::add_kernels(Kernel whole, std::vector<BufferId> whole_buffers, int operations, const std::vector<int>& eqns) {
   std::vector<PlacedKernel> parts;
-  if (target_.cuts_moves)
-    parts = cut_moves(std::move(whole), std::move(whole_buffers), operations);
+  if (target_.partitions_loops)
+    parts = partition_loops(std::move(whole), std::move(whole_buffers), operations);
   else
     parts.push_back({std::move(whole), std::move(whole_buffers)});
   for (auto& [k, buffers] : parts) {
     collapse_loops(k);
-    if (target_.cuts_moves) widen_moves(k);
+    if (target_.partitions_loops) widen_moves(k);
     k.cost = estimate_cost(k, target_.vector_bytes);
     if (target_.vectors_in_epilogue && split_reduction_epilogue(k, target_.vector_bytes)) {
       k.cost = estimate_cost(k, target_.vector_bytes);

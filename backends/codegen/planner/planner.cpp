@@ -124,7 +124,7 @@ void KernelPlanner::classify() {
   cost_.assign(avals_.size(), 0);
   own_cost_.assign(j_.eqns.size(), -1);
   is_moved_.assign(avals_.size(), 0);
-  for (std::size_t i = 0; i < j_.eqns.size() && target_.cuts_moves; ++i) {
+  for (std::size_t i = 0; i < j_.eqns.size() && target_.partitions_loops; ++i) {
     const Eqn& e = j_.eqns[i];
     if (!injective_[i] || !e.op->movement) continue;
     const bool moved = std::all_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) {

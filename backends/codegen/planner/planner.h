@@ -55,7 +55,7 @@ struct Root {
   std::vector<Read> reads;
   std::shared_ptr<Dag> dag;
   KernelValue value;
-  std::optional<bool> apart;  ///< whether its kernel would be cut into parts that choose nothing, if that is known
+  std::optional<bool> unconditional;  ///< whether loop partitioning leaves its kernel without conditions, if that is known
   double cycles_per_point = 1;
   double points() const;
   double work() const { return points() * cycles_per_point; }
@@ -142,7 +142,7 @@ class KernelPlanner {
   void cut_values();
   bool cut_expression(const Root& r, const Expressions& expressions, std::size_t nodes);
   bool try_build(Root& r);
-  bool comes_apart(const Root& r) const;
+  bool partitions_without_conditions(const Root& r) const;
   Root map_root(Var v) const;
   void split_for_reshapes(Root& r);
 
@@ -192,14 +192,15 @@ class KernelPlanner {
   std::vector<double> cost_;      // of computing one element of a variable from memory
   std::vector<double> own_cost_;  // of each equation, its operands aside; -1: not known yet
   std::vector<char> is_moved_;    // of each variable: it is what its operands' elements are moved to
-  std::vector<char> is_choice_;   // of those: it would be a root, if the kernels that read it did not come apart
-  std::vector<Var> cut_;          // values that became roots since because an expression was too large
-  std::vector<Var> computed_;     // by the expression that was built last
+  std::vector<char>
+      stored_unless_partitioned_;  // of those: it becomes a root, unless loop partitioning leaves its readers without conditions
+  std::vector<Var> cut_;           // values that became roots since because an expression was too large
+  std::vector<Var> computed_;      // by the expression that was built last
   struct Built {
     Root plain, root;           // as it was made, and with its expression
     std::vector<Var> computed;  // by the expression
   };
-  void store_choices(Built& built);
+  void store_unless_partitioned(Built& built);
   Var moved_from(Var v) const;
   std::vector<Var> outermost_moved(const Root& r, std::span<const Var> values) const;
   std::unordered_map<Var, Built> built_;

@@ -147,7 +147,7 @@ struct TargetTraits {
   bool unordered_scatters = false;   ///< those of which it is promised that no index comes twice are made in any order
   bool divided_scatters = false;     ///< those of many windows are divided among threads by where the windows go
   bool row_blocks = false;           ///< kernels with matmuls compute several rows at each outer point
-  bool cuts_moves = false;           ///< what only moves elements is cut into copies, and moves wider elements
+  bool partitions_loops = false;     ///< loops of kernels that only move elements are partitioned, and elements widened
   bool vectors_in_epilogue = false;  ///< what follows reductions along vectors runs by vectors of its own
   std::int64_t many_rows = 0;        ///< from so many on rows are reduced whole, as they are work for all threads; 0: never
   Expansion expansion = nullptr;

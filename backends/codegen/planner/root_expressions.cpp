@@ -7,7 +7,7 @@
 
 #include "weft/backends/codegen/planner/planner.h"
 #include "weft/backends/codegen/schedule/cost.h"
-#include "weft/backends/codegen/schedule/moved_elements.h"
+#include "weft/backends/codegen/schedule/loop_partitioning.h"
 
 namespace weft::detail {
 namespace {
@@ -81,23 +81,24 @@ void KernelPlanner::build_roots() {
     }
   for (Root& r : roots_) {
     Built& built = built_.at(r.var);
-    store_choices(built);
-    r.apart = built.root.apart;
+    store_unless_partitioned(built);
+    r.unconditional = built.root.unconditional;
   }
   cut_values();
 }
 
-/// Values that only move elements are left to the root that reads them if its kernel comes apart; else they become roots.
-void KernelPlanner::store_choices(Built& built) {
+/// Values that only move elements stay fused into the root that reads them if loop partitioning leaves its kernel without conditions; else
+/// they become roots.
+void KernelPlanner::store_unless_partitioned(Built& built) {
   Root& r = built.root;
   // An expression of which a part became a root is built again.
   if (std::any_of(built.computed.begin(), built.computed.end(), [&](Var v) { return is_root_[v] != 0; })) return;
   std::vector<Var> choices;
   for (const Var v : built.computed)
-    if (is_choice_[v]) choices.push_back(v);
+    if (stored_unless_partitioned_[v]) choices.push_back(v);
   if (choices.empty()) return;
-  if (!r.apart) r.apart = comes_apart(r);
-  if (*r.apart) return;
+  if (!r.unconditional) r.unconditional = partitions_without_conditions(r);
+  if (*r.unconditional) return;
   for (const Var v : outermost_moved(r, choices)) is_root_[v] = 1;
 }
 
@@ -113,7 +114,7 @@ Var KernelPlanner::moved_from(Var v) const {
 }
 
 /// Of values that a root's expression computes by moving elements, those to store: not what is moved further to another one of them, whose
-/// own kernel may come apart. Each element is then moved once.
+/// own loops may be partitioned. Each element is then moved once.
 std::vector<Var> KernelPlanner::outermost_moved(const Root& r, std::span<const Var> values) const {
   std::set<Var> wanted;
   for (const Var v : values) wanted.insert(moved_from(v));
@@ -237,10 +238,10 @@ Root KernelPlanner::map_root(Var v) const {
   return r;
 }
 
-/// Whether the kernel of this root alone is cut into parts without conditions.
-bool KernelPlanner::comes_apart(const Root& r) const {
+/// Whether loop partitioning leaves the kernel of this root alone without conditions.
+bool KernelPlanner::partitions_without_conditions(const Root& r) const {
   const Aval& aval = avals_[r.var];
-  if (!target_.cuts_moves || r.kind != Root::Kind::map || aval.dtype.is_complex()) return false;
+  if (!target_.partitions_loops || r.kind != Root::Kind::map || aval.dtype.is_complex()) return false;
   Kernel k;
   k.dag = *r.dag;
   for (std::size_t d = 0; d < r.parallel.size(); ++d) k.outer.push_back(static_cast<int>(d));
@@ -248,7 +249,7 @@ bool KernelPlanner::comes_apart(const Root& r) const {
   k.args.push_back({aval.dtype, aval.size(), false, true});
   k.nests.emplace_back();
   k.nests[0].stores.push_back({0, position, r.value.id});
-  return come_apart(std::move(k));
+  return detail::partitions_without_conditions(std::move(k));
 }
 
 /// False: the expression was too large; one of its values is a root from now on.
@@ -263,7 +264,7 @@ bool KernelPlanner::try_build(Root& r) {
     RecordingReader leaves(is_root_, avals_, dag, r);
     Expressions expressions(j_, defined_by_, dag, leaves, kMaxNodes);
     std::vector<DType> locals;
-    r.apart.reset();
+    r.unconditional.reset();
     try {
       r.value = build_root({j_, avals_, expressions, leaves, dag, locals}, r, {parallel, reduce}).value;
     } catch (const ExpressionTooLarge&) {
@@ -281,8 +282,8 @@ bool KernelPlanner::try_build(Root& r) {
       const double size = static_cast<double>(avals_[v].size()), needed = std::max(1.0, size / r.points());
       if (defined_by_[v] >= 0 && is_tuple(j_, j_.eqns[static_cast<std::size_t>(defined_by_[v])])) continue;  // each time another part
       if (times > 1 && !is_root_[v] && cost_[v] * (times - needed) > kRepeated && size > 1 && size <= 4 * r.points()) {
-        if (!r.apart) r.apart = comes_apart(r);
-        if (*r.apart) continue;
+        if (!r.unconditional) r.unconditional = partitions_without_conditions(r);
+        if (*r.unconditional) continue;
         if (is_moved_[v])
           moved.push_back(v);
         else

@@ -1,32 +1,19 @@
-// Kernels that only move elements: concatenations, paddings, rotations and what is fused of them.
+// What passes over kernels that only move elements share.
 #pragma once
-#include <vector>
+#include <functional>
 
 #include "weft/backends/codegen/planner/program.h"
 
 namespace weft::detail {
 
-/// A kernel and the buffers of its arguments.
-struct PlacedKernel {
-  Kernel kernel;
-  std::vector<BufferId> buffers;
-};
+/// Whether it is a choice between elements, or part of the condition of one.
+bool is_choice(const Node& n);
+/// Whether each point of the kernel's loops stores elements that it has loaded somewhere, or constants, as conditions on its position tell,
+/// or what at most so many operations make of them.
+bool only_moves(const Kernel& k, int operations);
 
-/// Operations, beside moves, up to which a kernel may be cut: each part has code for them, and those along columns pass through memory
-/// again.
-constexpr int kOperationsOfParts = 8;
-
-/// Cuts a kernel that only moves elements, but for so many operations on them, where its result's elements begin to come from another
-/// place, so that each part is a copy of its own, whose loops need not ask where an element comes from and may be merged as its own
-/// positions allow. Other kernels, and those whose parts would be too many or too small, are returned as they are.
-std::vector<PlacedKernel> cut_moves(Kernel k, std::vector<BufferId> buffers, int operations);
-
-/// Whether a kernel of one nest that is not complete, with its loops, its stores' arguments and loads of any arguments beyond them, would
-/// be cut so that its parts (with operations) choose nothing any more: what is chosen may then be chosen several times.
-bool come_apart(Kernel k);
-
-/// Moves a few elements that stay side by side, such as the channels of a pixel, as one wider element, where the kernel only moves elements
-/// and sizes allow it. Changes the dtypes of the kernel's arguments.
-void widen_moves(Kernel& k);
+/// The position in another kernel, where `index` gives the index along a loop.
+NodeId copied_position(const Dag& from, NodeId position, Dag& to, const std::function<NodeId(int)>& index);
+NodeId copied_position(const Dag& from, const Affine& position, Dag& to, const std::function<NodeId(int)>& index);
 
 }  // namespace weft::detail
