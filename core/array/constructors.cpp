@@ -121,8 +121,8 @@ Array full_like(Arg x, Arg value, std::optional<DType> dtype) {
 }
 
 Array arange(detail::Number stop, std::optional<DType> dtype, SourceLoc loc) {
-  const std::int64_t n = count_steps(0, stop, 1, loc);
-  return iota_array(dtype.value_or(arange_dtype({&stop})), Shape(n), 0, loc);
+  if (!dtype) dtype = arange_dtype({&stop});
+  return iota_array(*dtype, Shape(count_steps(0, stop, 1, loc)), 0, loc);
 }
 Array arange(detail::Number start, detail::Number stop, detail::Number step, std::optional<DType> dtype, SourceLoc loc) {
   const LocScope scope(loc);

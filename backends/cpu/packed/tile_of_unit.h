@@ -52,7 +52,7 @@ void tile(const TileWork& w) {
 }
 
 template <class U>
-Unit make_unit(DType element, DType sum, int group) {
+consteval Unit make_unit(DType element, DType sum, int group) {
   Unit u{.element = element, .sum = sum, .group = group, .lanes = U::kLanes, .heights = {}, .tiles = {}};
   const auto add = [&]<int height>(std::size_t at) {
     u.heights[at] = height;

@@ -130,8 +130,8 @@ Convert conversion_256([[maybe_unused]] DType from, [[maybe_unused]] DType to) {
 
 const Unit* unit_256([[maybe_unused]] UnitKind kind) {
 #ifdef __x86_64__
-  static const Unit f32 = make_unit<Float32>(float32, float32, 1), f64 = make_unit<Float64>(float64, float64, 1),
-                    i32 = make_unit<Int32>(int32, int32, 1), pairs = make_unit<Pairs>(int16, int32, 2);
+  static constexpr Unit f32 = make_unit<Float32>(float32, float32, 1), f64 = make_unit<Float64>(float64, float64, 1),
+                        i32 = make_unit<Int32>(int32, int32, 1), pairs = make_unit<Pairs>(int16, int32, 2);
   if (!uses_avx2()) return nullptr;
   switch (kind) {
     case UnitKind::f32: return &f32;

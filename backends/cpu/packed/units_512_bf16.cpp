@@ -37,7 +37,7 @@ namespace weft::detail::packed {
 const Unit* unit_512_bf16([[maybe_unused]] UnitKind kind) {
 #ifdef __x86_64__
   static const bool possible = uses_avx512() && __builtin_cpu_supports("avx512bf16");
-  static const Unit pairs = make_unit<Pairs>(bfloat16, float32, 2);
+  static constexpr Unit pairs = make_unit<Pairs>(bfloat16, float32, 2);
   if (possible && kind == UnitKind::bf16_pairs) return &pairs;
 #endif
   return nullptr;

@@ -36,8 +36,8 @@ namespace weft::detail::packed {
 const Unit* unit_512_vnni([[maybe_unused]] UnitKind kind) {
 #ifdef __x86_64__
   static const bool possible = uses_avx512() && __builtin_cpu_supports("avx512vnni");
-  static const Unit signed_left = make_unit<SignedLeft>(int8, int32, 4), unsigned_left = make_unit<UnsignedLeft>(uint8, int32, 4),
-                    pairs = make_unit<Pairs>(int16, int32, 2);
+  static constexpr Unit signed_left = make_unit<SignedLeft>(int8, int32, 4), unsigned_left = make_unit<UnsignedLeft>(uint8, int32, 4),
+                        pairs = make_unit<Pairs>(int16, int32, 2);
   if (!possible) return nullptr;
   switch (kind) {
     case UnitKind::i8_quads: return &signed_left;

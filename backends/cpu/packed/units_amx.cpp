@@ -95,7 +95,7 @@ void tile(const TileWork& w) {
 }
 
 template <class U>
-Unit make_unit(DType element, DType sum, int group) {
+consteval Unit make_unit(DType element, DType sum, int group) {
   Unit u{.element = element, .sum = sum, .group = group, .lanes = 16, .heights = {}, .tiles = {}};
   u.left_in_rows = true, u.rate = 4;
   std::size_t at = 0;
@@ -130,9 +130,10 @@ bool may_use_tiles() {
 
 const Unit* unit_amx(UnitKind kind) {
   static const bool possible = may_use_tiles();
-  static const Unit pairs = make_unit<BfloatPairs>(bfloat16, float32, 2), signed_quads = make_unit<SignedQuads>(int8, int32, 4),
-                    unsigned_quads = make_unit<UnsignedQuads>(uint8, int32, 4), left_signed = make_unit<SignedByUnsigned>(int8, int32, 4),
-                    right_signed = make_unit<UnsignedBySigned>(uint8, int32, 4);
+  static constexpr Unit pairs = make_unit<BfloatPairs>(bfloat16, float32, 2), signed_quads = make_unit<SignedQuads>(int8, int32, 4),
+                        unsigned_quads = make_unit<UnsignedQuads>(uint8, int32, 4),
+                        left_signed = make_unit<SignedByUnsigned>(int8, int32, 4),
+                        right_signed = make_unit<UnsignedBySigned>(uint8, int32, 4);
   if (!possible) return nullptr;
   switch (kind) {
     case UnitKind::bf16_pairs: return &pairs;
