@@ -126,16 +126,16 @@ TEST_CASE("moved elements: what a filter of many taps reads is moved once, witho
 
 TEST_CASE("moved elements: transposes of which an axis goes backwards are done by squares") {
   const CodeFrom code("optimized");
-  const auto turned = [](int times) { return [=](Xs a) { return rot90(a[0], times); }; };
+  const auto rotated = [](int times) { return [=](Xs a) { return rot90(a[0], times); }; };
   const auto mirrored = [](Xs a) { return flip(transpose(a[0]), {0, 1}) + transpose(flip(a[0], 0)); };
   for (const DType t : {uint8, int16, float32, float64, bool_, bfloat16, complex64}) {
     CAPTURE(t.name());
     for (const Shape& shape : {Shape{150, 170}, Shape{131, 97}}) {
       const Array x = picture(shape, t);
-      for (const int times : {1, 3}) CHECK(has(same(turned(times), {x}, 0, "schedule"), "transpose a0"));
+      for (const int times : {1, 3}) CHECK(has(same(rotated(times), {x}, 0, "schedule"), "transpose a0"));
       same(mirrored, {x}, 0);
     }
-    same(turned(1), {picture({150, 170, 4}, t)}, 0);
+    same(rotated(1), {picture({150, 170, 4}, t)}, 0);
   }
   // What is reduced backwards, too.
   const auto highest = [](Xs a) { return max(cumsum(a[0], {.axis = 1, .reverse = true}), 1); };
@@ -144,7 +144,7 @@ TEST_CASE("moved elements: transposes of which an axis goes backwards are done b
 
 TEST_CASE("moved elements: transposed pixels are moved by tiles, so that each line of the cache is read once") {
   const CodeFrom code("optimized");
-  const auto turned = [](Xs a) { return rot90(a[0]); };
+  const auto rotated = [](Xs a) { return rot90(a[0]); };
   const auto transposed = [](Xs a) { return swapaxes(a[0], 0, 1); };
   for (const DType t : {uint8, float16, float32}) {
     CAPTURE(t.name());
@@ -152,7 +152,7 @@ TEST_CASE("moved elements: transposed pixels are moved by tiles, so that each li
     const std::string along = "split i0 by " + std::to_string(256 / (3 * t.itemsize()));
     for (const Shape& shape : {Shape{480, 640, 3}, Shape{131, 447, 3}}) {
       const Array x = picture(shape, t);
-      CHECK(has(same(turned, {x}, 0, "schedule"), {along, "split i1 by 32"}));
+      CHECK(has(same(rotated, {x}, 0, "schedule"), {along, "split i1 by 32"}));
       CHECK(has(same(transposed, {x}, 0, "schedule"), {along, "split i1 by 32"}));
     }
     // Few rows stay in the cache without.

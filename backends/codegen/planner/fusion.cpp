@@ -8,6 +8,7 @@
 #include "weft/backends/codegen/planner/planner.h"
 #include "weft/backends/codegen/schedule/cost.h"
 #include "weft/backends/codegen/schedule/records.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/ops/movement/gather.h"
 #include "weft/core/ops/movement/movement.h"
 
@@ -42,8 +43,8 @@ double shared_along_record(const JaxprData& j, const Eqn& e, std::size_t operand
   const Shape& all = j.avals[e.outputs[0]].shape;
   const int last = static_cast<int>(all.size()) - 1;
   if (last < 0 || all[last] < 2 || all[last] > kLongestRecord) return 1;
-  if (e.op->kind == Kind::gather && operand == 1) {
-    const auto& windows = params_as<Gather::Params>(*e.params).dimension_numbers.offset_dims;
+  if (const auto windows_of = find_rule<ReadsWindowsAt>(*e.op); windows_of && operand == 1) {
+    const std::vector<int>& windows = windows_of(*e.params);
     return std::find(windows.begin(), windows.end(), last) != windows.end() ? static_cast<double>(all[last]) : 1;
   }
   const std::optional<Movement> m = only_movement(j, e);
@@ -98,7 +99,7 @@ void KernelPlanner::choose_roots() {
         n.add(result, points, false);
         continue;
       }
-      n.gathered |= (e.op->kind == Kind::gather && k == 0 && own_cost_[i] > kPositionedGather) ||
+      n.gathered |= (k == 0 && find_rule<ReadsWindowsAt>(*e.op) && own_cost_[i] > kPositionedGather) ||
                     (e.op->kind == Kind::movement && !is_root_[result] && nests[result].gathered);
       const double shared = shared_along_record(j_, e, k);
       for (Var v : e.outputs) {
@@ -118,7 +119,7 @@ void KernelPlanner::estimate_own_costs() {
     if (!injective_[i]) continue;
     const Eqn& e = j_.eqns[i];
     const auto known = [&](Atom a) { return a.is_literal() || of_positions[a.var()]; };
-    if (own_cost_[i] < 0) own_cost_[i] = e.op->kind == Kind::gather && known(e.inputs[1]) ? kPositionedGather : equation_cost(j_, e);
+    if (own_cost_[i] < 0) own_cost_[i] = find_rule<ReadsWindowsAt>(*e.op) && known(e.inputs[1]) ? kPositionedGather : equation_cost(j_, e);
     if (e.op->kind == Kind::iota ||
         ((e.op->kind == Kind::elementwise || e.op->kind == Kind::movement) && std::all_of(e.inputs.begin(), e.inputs.end(), known)))
       for (Var v : e.outputs) of_positions[v] = avals_[v].dtype.is_integer();

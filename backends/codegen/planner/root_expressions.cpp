@@ -106,8 +106,8 @@ void KernelPlanner::store_unless_partitioned(Built& built) {
 Var KernelPlanner::moved_from(Var v) const {
   for (Var source = v; !is_root_[source];) {
     const Eqn& e = j_.eqns[static_cast<std::size_t>(defined_by_[source])];
-    if (e.op->kind == Kind::concatenate || e.inputs.size() != 1) return source;
-    if (e.op->kind != Kind::movement || e.inputs[0].is_literal()) break;
+    if (e.inputs.size() != 1) return source;
+    if (!e.op->movement || e.inputs[0].is_literal()) break;
     source = e.inputs[0].var();
   }
   return v;

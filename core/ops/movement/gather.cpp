@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "weft/core/array/storage.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/scatter.h"
 #include "weft/core/ops/registry.h"
@@ -300,6 +301,12 @@ void Gather::reference(const ReferenceContext& c) {
                                     in_operand < 0 ? fill : from + static_cast<std::size_t>(in_operand) * size, size);
                       });
 }
+
+namespace {
+const Rule<ReadsWindowsAt, Gather> reads_windows([](const ParamsBase& p) -> const std::vector<int>& {
+  return params_as<Gather::Params>(p).dimension_numbers.offset_dims;
+});
+}  // namespace
 
 PrimitiveList gather_primitives() {
   static constexpr const Primitive* kList[] = {&primitive_of<Gather>};

@@ -47,6 +47,12 @@ FillValue default_fill(DType dtype);
 /// The fill value's bytes in the dtype, `dtype.itemsize()` of them.
 void store_fill(const std::optional<FillValue>& fill, DType dtype, void* out);
 
+/// For operations that read windows of their first operand at positions that their second holds: the result's dimensions along which the
+/// elements of one window lie.
+struct ReadsWindowsAt {
+  using Function = const std::vector<int>&(const ParamsBase& params);
+};
+
 struct Gather {
   static constexpr int num_operands = 2;
   static constexpr std::string_view name = "gather", doc = "Windows of an array at computed positions.";
