@@ -71,7 +71,7 @@ Array replicate(const Array& x, const Sharding& where, const Ref<const Placement
   return Array(Ref<ArrayImpl>(new ConcreteArray(x.aval(), std::move(shards), placement)));
 }
 
-/// The operand that the device at a position of the mesh needs for its block of the result; dimensions of size 1 are not divided.
+/// The operand that the device at a position of the mesh needs for its block of the result; dimensions of size 1 are not sharded.
 Array local_operand(const Array& x, const MeshAxes& mesh, const PartitionSpec& spec, const Shape& result_block, std::int64_t position) {
   if (x.ndim() == 0 && !is_sharded(x)) return x;
   const ConcreteArray* c = as_concrete(x);
@@ -135,7 +135,7 @@ std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::spa
   return cached_executable(Device::of_id(device).platform(), program, {std::string(op.name), {}})->call(values, device);
 }
 
-/// Whether operands that are sharded are all divided alike, so that the result of an elementwise operation is, too.
+/// Whether operands that are sharded are all sharded alike, so that the result of an elementwise operation is, too.
 bool divided_alike(std::span<const Array> inputs, const Array& lead) {
   const ConcreteArray& first = *as_concrete(lead);
   const NamedSharding a = sharding_of(first).named();
@@ -147,7 +147,7 @@ bool divided_alike(std::span<const Array> inputs, const Array& lead) {
   });
 }
 
-/// An elementwise operation whose result is divided as its first sharded operand of the result's shape is: each device computes its block.
+/// An elementwise operation whose result is sharded as its first sharded operand of the same shape: each device computes its block.
 std::optional<std::vector<Array>> run_by_blocks(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
                                                 std::span<const Aval> out_avals, SourceLoc loc) {
   if (op.kind != Kind::elementwise || out_avals.size() != 1) return {};
@@ -183,7 +183,7 @@ std::optional<std::vector<std::int64_t>> start_of_piece(const Primitive& op, con
   return start;
 }
 
-/// Divided as jit divides it: a program of one equation, partitioned over the mesh of the operands and compiled once. Nothing where that
+/// Sharded as jit shards it: a program of one equation, partitioned over the mesh of the operands and compiled once. Nothing where that
 /// can't be.
 std::optional<std::vector<Array>> run_partitioned(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
                                                   std::span<const Aval> out_avals, SourceLoc loc) {

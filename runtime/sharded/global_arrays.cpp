@@ -295,9 +295,9 @@ Array global_to_host_local(const Array& x, const Mesh& mesh, const PartitionSpec
   if (const std::string problem = spec_problem(mesh.axes(), spec, x.shape()); !problem.empty())
     throw ShardingError(fmt::format("{}: {}", name, problem), loc);
   const Mesh local = local_mesh(mesh, name, loc);
-  const Array divided = shard_array(x, s);
+  const Array sharded = shard_array(x, s);
   std::vector<Ref<Buffer>> shards;
-  for (std::size_t k : local_positions(mesh.axes().device_ids)) shards.push_back(as_concrete(divided)->shards[k]);
+  for (std::size_t k : local_positions(mesh.axes().device_ids)) shards.push_back(as_concrete(sharded)->shards[k]);
   const Shape shape = whole_shape(local.axes(), spec, block_shape(mesh.axes(), spec, x.shape()));
   return array_of(x.aval().with_shape(shape), std::move(shards), NamedSharding(local, spec));
 }

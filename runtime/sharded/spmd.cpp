@@ -134,7 +134,7 @@ Ref<Buffer> root_of(const Ref<Buffer>& b) {
 DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLoc loc) {
   DeviceBuffers parts = operand(i, x, loc);
   auto* c = as_concrete(x) ? static_cast<ConcreteArray*>(x.impl().get()) : nullptr;
-  const bool divided = c && !c->buffer;
+  const bool sharded = c && !c->buffer;
   // Whether every device's operand is the array's own memory.
   bool in_place = c != nullptr;
   const auto is_in = [&](const Ref<Buffer>& whole, const Ref<Buffer>& part) {
@@ -162,7 +162,7 @@ DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLo
   }
   parts.assign(parts.size(), {});
   const char* told = in_place || !c ? nullptr
-                     : divided      ? "it is sharded otherwise than the function needs it"
+                     : sharded      ? "it is sharded otherwise than the function needs it"
                                     : "it is on one device; put it on the devices with device_put";
   const std::vector<const char*> why = why_not_taken(roots);
   for (std::size_t r = 0; r < roots.size(); ++r) {

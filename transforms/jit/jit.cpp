@@ -57,7 +57,7 @@ struct Entry : RefCounted {
   bool ready = false, dropped = false;  // dropped: its tracing failed
   Ref<CompiledFunction> function;
   Ref<const Structure> result;
-  ShardedPrograms sharded;                                                    // of the function, on divided arguments
+  ShardedPrograms sharded;                                                    // of the function, on sharded arguments
   std::vector<std::optional<weft::Placement>> in_placements, out_placements;  // empty where nothing is said
   bool plain = false;                                                         // eligible for the fast path
 };
@@ -162,7 +162,7 @@ class Cache final : public JitCache {
   /// For messages. The function that a map makes of the caller's has no name of its own.
   const std::string& called() const { return called_; }
 
-  /// The program that a call would run: of divided arguments, the partitioned one.
+  /// The program that a call would run: of sharded arguments, the partitioned one.
   std::pair<Ref<Program>, Ref<const Structure>> program(JitCall& c) {
     const Ref<Entry> e = find_or_trace(c);
     check_in_shardings(*e, c);

@@ -22,103 +22,125 @@ const ConcreteArray* placed(const Array& x) {
   return c && c->placement ? c : nullptr;
 }
 
-[[noreturn]] void throw_places(const CompiledFunction& f, std::span<const Array> inputs, std::size_t num_consts, std::size_t first,
-                               std::size_t other, const MeshAxes& mesh, FunctionRef<Skeleton()> arguments, SourceLoc loc) {
+bool is_sharded(const Array& x) { return placed(x) && !placed(x)->buffer; }
+
+bool any_sharded(std::span<const Array> arrays) { return std::any_of(arrays.begin(), arrays.end(), is_sharded); }
+
+}  // namespace
+
+/// What a call computes with, and how that is sharded over one mesh.
+struct ShardedPrograms::Inputs {
+  std::vector<Array> arrays;   ///< what the function captured, then the arguments
+  std::size_t num_consts = 0;  ///< how many were captured
+  std::size_t first = 0;       ///< the first that is sharded; the number of arrays where none is
+  std::size_t misplaced = 0;   ///< the first that is not on the mesh; the number of arrays where all are
+  MeshAxes mesh, results_over;
+  std::vector<PartitionSpec> specs;
+};
+
+bool ShardedPrograms::shards_values(const CompiledFunction& f) {
+  const std::lock_guard lock(mutex_);
+  if (!shards_values_) shards_values_ = !constrained_meshes(f.jaxpr()).empty() || any_sharded(f.jaxpr().data().consts);
+  return *shards_values_;
+}
+
+const Hoisted& ShardedPrograms::hoisted(const CompiledFunction& f) {
+  const std::lock_guard lock(mutex_);
+  if (!hoisted_) {
+    hoisted_ = hoist_consts(f.jaxpr());
+    constrained_ = constrained_meshes(hoisted_->jaxpr);
+  }
+  return *hoisted_;
+}
+
+std::optional<ShardedPrograms::Inputs> ShardedPrograms::inputs_on_mesh(std::span<const Array> consts,
+                                                                       std::span<const Array> arguments) const {
+  Inputs r;
+  r.num_consts = consts.size();
+  r.arrays.assign(consts.begin(), consts.end());
+  r.arrays.insert(r.arrays.end(), arguments.begin(), arguments.end());
+  r.first = static_cast<std::size_t>(std::find_if(r.arrays.begin(), r.arrays.end(), is_sharded) - r.arrays.begin());
+  if (r.first < r.arrays.size()) {
+    r.results_over = sharding_of(*placed(r.arrays[r.first])).named().mesh().axes();
+  } else {
+    if (constrained_.empty() || constrained_[0].num_devices() == 1) return {};
+    r.results_over = mesh_of(constrained_[0]).axes();
+  }
+  r.mesh = mesh_for(r.results_over, r.arrays);
+  r.misplaced = r.arrays.size();
+  for (std::size_t i = 0; i < r.arrays.size(); ++i) {
+    r.specs.emplace_back();
+    const ConcreteArray* x = placed(r.arrays[i]);
+    if (!x) continue;
+    const NamedSharding s = sharding_of(*x).named();
+    const MeshAxes& own = s.mesh().axes();
+    if (!x->buffer && own == r.mesh) {
+      r.specs.back() = s.spec().trimmed();
+      continue;
+    }
+    std::optional<PartitionSpec> spec;
+    if (!x->buffer && own.device_ids == r.mesh.device_ids) spec = spec_over(r.mesh, s.spec(), own);
+    if (spec)
+      r.specs.back() = *spec;
+    else
+      r.misplaced = std::min(r.misplaced, i);
+  }
+  return r;
+}
+
+Ref<CompiledFunction> ShardedPrograms::find_or_partition(const CompiledFunction& f, const Hoisted& h, const Inputs& in) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
+    return e.mesh == in.mesh && e.specs == in.specs && e.results_over == in.results_over;
+  });
+  if (known != entries_.end()) return known->program;
+  Ref<CompiledFunction> program;
+  if (const std::optional<Jaxpr> j = partition(h.jaxpr, in.mesh, in.specs, &in.results_over)) {
+    const std::span<const Array> arguments = std::span(in.arrays).subspan(in.num_consts);
+    const Jaxpr own = trace_jaxpr({"jit of " + f.name(), avals_of(arguments), {}}, [&](std::span<const Array> args) {
+      std::vector<Array> all = h.consts;
+      all.insert(all.end(), args.begin(), args.end());
+      return eval_jaxpr(*j, all);
+    });
+    program = make_ref<CompiledFunction>(f.name(), own, f.donated(), -1);
+    program->set_numbers(f.numbers());
+  }
+  constexpr std::size_t kMost = 256;
+  if (entries_.size() >= kMost) entries_.erase(entries_.begin());  // those that known_ has are kept by it
+  entries_.push_back({in.mesh, in.results_over, in.specs, program});
+  return program;
+}
+
+void ShardedPrograms::throw_misplaced(const CompiledFunction& f, const Inputs& in, FunctionRef<Skeleton()> arguments, SourceLoc loc) {
   const std::vector<std::string> paths = leaf_paths(arguments());
   const auto name = [&](std::size_t i) {
-    return fmt::format("{}, {},", i < num_consts ? std::string("a value that it captures") : paths[i - num_consts],
-                       to_string(inputs[i].aval()));
+    return fmt::format("{}, {},", i < in.num_consts ? std::string("a value that it captures") : paths[i - in.num_consts],
+                       to_string(in.arrays[i].aval()));
   };
-  const ConcreteArray& b = *placed(inputs[other]);
+  const ConcreteArray& b = *placed(in.arrays[in.misplaced]);
   std::string message;
-  if (first == inputs.size()) {
-    message = fmt::format("jit of {}: {} is on {}, and the function shards values over {} on {}", f.name(), name(other),
-                          described(sharding_of(b)), print_param(mesh), device_list(mesh.device_ids));
+  if (in.first == in.arrays.size()) {
+    message = fmt::format("jit of {}: {} is on {}, and the function shards values over {} on {}", f.name(), name(in.misplaced),
+                          described(sharding_of(b)), print_param(in.mesh), device_list(in.mesh.device_ids));
   } else {
-    const auto [one, two] = described_apart(sharding_of(*placed(inputs[first])), sharding_of(b));
-    message = fmt::format("jit of {}: {} is sharded as {}, and {} is on {}", f.name(), name(first), one, name(other), two);
+    const auto [one, two] = described_apart(sharding_of(*placed(in.arrays[in.first])), sharding_of(b));
+    message = fmt::format("jit of {}: {} is sharded as {}, and {} is on {}", f.name(), name(in.first), one, name(in.misplaced), two);
   }
   const std::string remedy = "; move one with device_put or reshard";
   if (b.buffer) throw DeviceError(message + remedy, loc);
   throw ShardingError(message + remedy, loc);
 }
 
-}  // namespace
-
 Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span<const Array> arguments_given,
                                             FunctionRef<Skeleton()> arguments, SourceLoc loc) {
-  const auto divided = [](const Array& x) { return placed(x) && !placed(x)->buffer; };
-  if (std::none_of(arguments_given.begin(), arguments_given.end(), divided)) {
-    const std::lock_guard lock(mutex_);
-    if (!divides_) {
-      const std::vector<Array>& consts = f.jaxpr().data().consts;
-      divides_ = !constrained_meshes(f.jaxpr()).empty() || std::any_of(consts.begin(), consts.end(), divided);
-    }
-    if (!*divides_) return {};
-  }
-  const Hoisted& h = [&]() -> const Hoisted& {
-    const std::lock_guard lock(mutex_);
-    if (!hoisted_) {
-      hoisted_ = hoist_consts(f.jaxpr());
-      constrained_ = constrained_meshes(hoisted_->jaxpr);
-    }
-    return *hoisted_;
-  }();
-  std::vector<Array> inputs = h.consts;
-  inputs.insert(inputs.end(), arguments_given.begin(), arguments_given.end());
-  const std::size_t num_consts = h.consts.size();
-  std::size_t first = 0;
-  while (first < inputs.size() && !divided(inputs[first])) ++first;
-
-  MeshAxes first_mesh;
-  if (first < inputs.size()) {
-    first_mesh = sharding_of(*placed(inputs[first])).named().mesh().axes();
-  } else {
-    if (constrained_.empty() || constrained_[0].num_devices() == 1) return {};
-    first_mesh = mesh_of(constrained_[0]).axes();
-  }
-  const MeshAxes mesh = mesh_for(first_mesh, inputs);
-  std::vector<PartitionSpec> specs;
-  std::size_t misplaced = inputs.size();
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    specs.emplace_back();
-    const ConcreteArray* x = placed(inputs[i]);
-    if (!x) continue;
-    const NamedSharding s = sharding_of(*x).named();
-    const MeshAxes& own = s.mesh().axes();
-    if (!x->buffer && own == mesh) {
-      specs.back() = s.spec().trimmed();
-      continue;
-    }
-    std::optional<PartitionSpec> spec;
-    if (!x->buffer && own.device_ids == mesh.device_ids) spec = spec_over(mesh, s.spec(), own);
-    if (spec)
-      specs.back() = *spec;
-    else
-      misplaced = std::min(misplaced, i);
-  }
-  const std::lock_guard lock(mutex_);
-  const auto known = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& e) { return e.mesh == mesh && e.specs == specs && e.results_over == first_mesh; });
-  Ref<CompiledFunction> program;
-  if (known != entries_.end()) {
-    program = known->program;
-  } else {
-    if (const std::optional<Jaxpr> j = partition(h.jaxpr, mesh, specs, &first_mesh)) {
-      const Jaxpr own = trace_jaxpr({"jit of " + f.name(), avals_of(arguments_given), {}}, [&](std::span<const Array> args) {
-        std::vector<Array> all = h.consts;
-        all.insert(all.end(), args.begin(), args.end());
-        return eval_jaxpr(*j, all);
-      });
-      program = make_ref<CompiledFunction>(f.name(), own, f.donated(), -1);
-      program->set_numbers(f.numbers());
-    }
-    constexpr std::size_t kMost = 256;
-    if (entries_.size() >= kMost) entries_.erase(entries_.begin());  // those that known_ has are kept by it
-    entries_.push_back({mesh, first_mesh, specs, program});
-  }
-  if (program && misplaced < inputs.size()) throw_places(f, inputs, num_consts, first, misplaced, mesh, arguments, loc);
-  if (misplaced == inputs.size() && f.donated().empty() && !reshards_implicitly()) add_known(arguments_given, program);
+  if (!any_sharded(arguments_given) && !shards_values(f)) return {};
+  const Hoisted& h = hoisted(f);
+  const std::optional<Inputs> in = inputs_on_mesh(h.consts, arguments_given);
+  if (!in) return {};
+  const Ref<CompiledFunction> program = find_or_partition(f, h, *in);
+  const bool all_placed = in->misplaced == in->arrays.size();
+  if (program && !all_placed) throw_misplaced(f, *in, arguments, loc);
+  if (all_placed && f.donated().empty() && !reshards_implicitly()) add_known(arguments_given, program);
   return program;
 }
 
@@ -173,11 +195,11 @@ CompiledFunction* ShardedPrograms::same_as_last(std::span<const Array> inputs, C
 
 Jaxpr with_constraints(const Jaxpr& j, const std::vector<std::optional<weft::Placement>>& in,
                        const std::vector<std::optional<weft::Placement>>& out, SourceLoc loc) {
-  const auto divides = [](const std::optional<weft::Placement>& p) { return p && p->sharding().named().mesh().size() > 1; };
-  if (std::none_of(in.begin(), in.end(), divides) && std::none_of(out.begin(), out.end(), divides)) return j;
+  const auto shards = [](const std::optional<weft::Placement>& p) { return p && p->sharding().named().mesh().size() > 1; };
+  if (std::none_of(in.begin(), in.end(), shards) && std::none_of(out.begin(), out.end(), shards)) return j;
   const auto constrain = [&](std::vector<Array> values, const std::vector<std::optional<weft::Placement>>& where) {
     for (std::size_t i = 0; i < where.size(); ++i)
-      if (divides(where[i])) {
+      if (shards(where[i])) {
         const NamedSharding& s = where[i]->sharding().named();
         values[i] = bind_sharding_constraint(values[i], {s.mesh().axes(), s.spec()}, loc);
       }

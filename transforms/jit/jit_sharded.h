@@ -13,7 +13,7 @@
 
 namespace weft::detail {
 
-/// The partitioned programs of one traced function: one for each mesh, and each division of its arguments. Arguments and constraints over
+/// The partitioned programs of one traced function: one for each mesh, and each sharding of its arguments. Arguments and constraints over
 /// several meshes of the same devices in the same order share a program over the mesh of common_mesh. Thread-safe.
 class ShardedPrograms {
  public:
@@ -39,7 +39,18 @@ class ShardedPrograms {
     std::vector<Ref<const detail::Placement>> placements;
     Ref<CompiledFunction> program;
   };
-  /// The mesh to partition over: that of the first divided argument, or a finer one if other meshes of its devices are in use.
+  struct Inputs;
+
+  /// Whether the function shards values itself, or captured a sharded one.
+  bool shards_values(const CompiledFunction& f);
+  /// The function with what it captured as inputs.
+  const Hoisted& hoisted(const CompiledFunction& f);
+  /// Nothing if none of them is sharded, and the function doesn't shard values over several devices.
+  std::optional<Inputs> inputs_on_mesh(std::span<const Array> consts, std::span<const Array> arguments) const;
+  /// Null if the function can't be partitioned.
+  Ref<CompiledFunction> find_or_partition(const CompiledFunction& f, const Hoisted& h, const Inputs& in);
+  [[noreturn]] static void throw_misplaced(const CompiledFunction& f, const Inputs& in, FunctionRef<Skeleton()> arguments, SourceLoc loc);
+  /// The mesh to partition over: that of the first sharded input, or a finer one if other meshes of its devices are in use.
   MeshAxes mesh_for(const MeshAxes& first, std::span<const Array> inputs) const;
   void add_known(std::span<const Array> inputs, const Ref<CompiledFunction>& program);
 
@@ -48,7 +59,7 @@ class ShardedPrograms {
   std::atomic<const Known*> last_{nullptr};  // one of known_
   std::optional<Hoisted> hoisted_;
   std::vector<MeshAxes> constrained_;  // meshes of the function's constraints
-  std::optional<bool> divides_;        // whether the function shards values itself, or captured a sharded one
+  std::optional<bool> shards_values_;
   std::vector<Entry> entries_;
 };
 

@@ -10,7 +10,7 @@ namespace weft::detail {
 struct ProcessLocalParams {
   MeshAxes mesh;  ///< the devices of all processes, each process's side by side along the first axis; others are within a process
   int processes = 1;
-  SpecList spec;  ///< one: how the global array is divided
+  SpecList spec;  ///< one: how the global array is sharded
   /// Whether a dimension is sharded over the processes.
   bool spans_processes(int dim) const {
     const std::vector<std::string>& axes = spec[0].axes_of(dim);

@@ -246,14 +246,14 @@ std::vector<Tangent> ShardMap::transpose(const TransposeContext& c) {
     std::vector<Array> in(args.begin(), args.end());
     if (!p.check_vma)
       for (std::size_t i = 0; i < cotangent_specs.size(); ++i)
-        if (const std::int64_t n = p.mesh.size_of(p.undivided_axes(cotangent_specs[i])); n != 1) {
+        if (const std::int64_t n = p.mesh.size_of(p.replicated_axes(cotangent_specs[i])); n != 1) {
           Array& ct = in[num_known + i];
           ct = ct / scalar_like(ct, static_cast<double>(n));
         }
     std::vector<Array> out = eval_jaxpr(tp.jaxpr, in);
     if (!p.check_vma)
       for (std::size_t i = 0; i < out.size(); ++i)
-        if (const std::vector<std::string> rest = p.undivided_axes(p.in_specs[results[i]]); p.mesh.size_of(rest) != 1)
+        if (const std::vector<std::string> rest = p.replicated_axes(p.in_specs[results[i]]); p.mesh.size_of(rest) != 1)
           out[i] = bind_psum(out[i], rest, {}, c.loc);
     return out;
   });
@@ -283,24 +283,24 @@ BatchResult ShardMap::batch(const BatchContext& c) {
     axis.size /= n;
     axis.spmd_name.clear();
   }
-  const bool divided = axis.size != c.axis.size || (!over.empty() && p.mesh.find(over) >= 0);
+  const bool sharded = axis.size != c.axis.size || (!over.empty() && p.mesh.find(over) >= 0);
   const std::vector<int> dims(c.dims.begin(), c.dims.end());
   const BatchedProgram program = with_axes(p, [&] { return batch_program(p.jaxpr, axis, dims); });
   ShardMapParams q = p;
   q.jaxpr = program.jaxpr;
-  if (divided && !q.newly_manual_axes.names.empty()) {
+  if (sharded && !q.newly_manual_axes.names.empty()) {
     const std::vector<std::string> own = p.manual_axes();
     std::erase_if(q.newly_manual_axes.names = p.mesh.names,
                   [&](const std::string& name) { return name != over && std::count(own.begin(), own.end(), name) == 0; });
   }
   for (std::size_t i = 0; i < dims.size(); ++i)
-    if (dims[i] != kNotMapped) q.in_specs.specs[i] = with_dim(p.in_specs[i], dims[i], divided ? over : std::string());
+    if (dims[i] != kNotMapped) q.in_specs.specs[i] = with_dim(p.in_specs[i], dims[i], sharded ? over : std::string());
   for (std::size_t i = 0; i < program.out_dims.size(); ++i)
     if (program.out_dims[i] != kNotMapped)
-      q.out_specs.specs[i] = with_dim(p.out_specs[i], program.out_dims[i], divided ? over : std::string());
+      q.out_specs.specs[i] = with_dim(p.out_specs[i], program.out_dims[i], sharded ? over : std::string());
   // Values that the mapped ones are combined with don't vary over the devices that now shard the mapped axis: they are marked by pvary, so
   // that their cotangents are summed over these devices.
-  if (divided && p.check_vma) q.jaxpr = marked(q, q.jaxpr);
+  if (sharded && p.check_vma) q.jaxpr = marked(q, q.jaxpr);
   return {bind_shard_map(std::move(q), c.in, c.loc), program.out_dims};
 }
 
@@ -344,7 +344,7 @@ std::vector<std::string> named_axes(const PartitionSpec& spec) {
   return names;
 }
 
-std::vector<std::string> ShardMapParams::undivided_axes(const PartitionSpec& spec) const {
+std::vector<std::string> ShardMapParams::replicated_axes(const PartitionSpec& spec) const {
   std::vector<std::string> rest = manual_axes();
   std::erase_if(rest, [&](const std::string& axis) { return spec.names(axis); });
   return rest;

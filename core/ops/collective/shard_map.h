@@ -36,7 +36,7 @@ struct ShardMapParams {
   /// Those that are the body's, in the mesh's order.
   std::vector<std::string> manual_axes() const { return newly_manual_axes.names.empty() ? mesh.names : newly_manual_axes.names; }
   /// Those over which all devices see the same block.
-  std::vector<std::string> undivided_axes(const PartitionSpec& spec) const;
+  std::vector<std::string> replicated_axes(const PartitionSpec& spec) const;
   friend bool operator==(const ShardMapParams&, const ShardMapParams&) = default;
 };
 

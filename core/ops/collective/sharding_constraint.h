@@ -22,7 +22,7 @@ struct ShardingConstraintParams {
 PrimitiveList sharding_constraint_primitives();
 /// Rules for operations that only state how their operand is sharded; they return the sharding.
 struct ShardingConstraintTransform {
-  static constexpr std::string_view name = "sharding_constraint", doc = "It only says how its operand is divided.";
+  static constexpr std::string_view name = "sharding_constraint", doc = "It only says how its operand is sharded.";
   using Function = const SpecOnMesh&(const ParamsBase& params);
 };
 /// The sharding that an equation states, or null.
