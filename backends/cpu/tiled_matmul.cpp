@@ -23,13 +23,22 @@ constexpr std::int64_t kDepth = 512;                                    // the l
 constexpr std::int64_t kAhead = 32;                                     // rows of a transposed left operand are prefetched this far ahead
 constexpr std::int64_t kBlock = 96 << 10;                               // elements of the right operand that stay in the second cache
 
-using Tile = void (*)(const float* a, std::int64_t stride, const float* panel, std::int64_t panel_row, std::int64_t depth, float* out,
-                      std::int64_t out_row, bool add, __mmask16 last);
+struct TileOperands {
+  const float* a;
+  std::int64_t stride;  ///< of `a`, along the dimension whose elements are not neighbours
+  const float* panel;
+  std::int64_t panel_row, depth;
+  float* out;
+  std::int64_t out_row;
+  bool add;        ///< to what is in `out`
+  __mmask16 last;  ///< the lanes of the last vector that are columns
+};
+using Tile = void (*)(const TileOperands&);
 
-/// A tile of M rows and N vectors. The left operand's neighbours are along k, or (`transposed`) along m; the other stride is given.
+/// A tile of M rows and N vectors. The left operand's neighbours are along k, or (`transposed`) along m.
 template <int M, int N, bool transposed>
-void tile(const float* a, std::int64_t stride, const float* panel, std::int64_t panel_row, std::int64_t depth, float* out,
-          std::int64_t out_row, bool add, __mmask16 last) {
+void tile(const TileOperands& o) {
+  const auto [a, stride, panel, panel_row, depth, out, out_row, add, last] = o;
   __m512 sum[M][N];
   const auto mask = [&](int j) -> __mmask16 { return j == N - 1 ? last : 0xffff; };
 #pragma GCC unroll 16
@@ -138,13 +147,11 @@ void multiply(const MatmulStep& p, const float* a, const float* b, float* out, f
         const std::int64_t next = in_place ? 1 : sums, right_row = in_place ? p.b_row : kColumns;
         const std::int64_t count = std::min(kRows, p.m - i) - 1;
         for (std::int64_t j = 0; j < columns; j += kColumns) {
-          const std::int64_t width = columns - j;
-          if (width > kLanes)
-            (transposed ? kTiles<2, true> : kTiles<2, false>)[count](rows, stride, right + j * next, right_row, sums, to + j, p.out_row,
-                                                                     k > 0, first_lanes(width - kLanes));
-          else
-            (transposed ? kTiles<1, true> : kTiles<1, false>)[count](rows, stride, right + j * next, right_row, sums, to + j, p.out_row,
-                                                                     k > 0, first_lanes(width));
+          const std::int64_t width = columns - j, vectors = width > kLanes ? 2 : 1;
+          const Tile* const tiles =
+              vectors == 2 ? (transposed ? kTiles<2, true> : kTiles<2, false>) : (transposed ? kTiles<1, true> : kTiles<1, false>);
+          const __mmask16 last = first_lanes(width - (vectors - 1) * kLanes);
+          tiles[count]({rows, stride, right + j * next, right_row, sums, to + j, p.out_row, k > 0, last});
         }
       }
     }

@@ -230,22 +230,25 @@ std::vector<std::int64_t> strides_in(const Order& order, const std::vector<std::
 
 namespace {
 
-void copy_from(char* to, const std::vector<std::int64_t>& to_strides, const char* from, const std::vector<std::int64_t>& from_strides,
-               const std::vector<std::int64_t>& dims, std::size_t d, std::size_t dense_from, std::size_t dense_bytes) {
-  if (d == dense_from) {
-    std::memcpy(to, from, dense_bytes);
-    return;
+/// A copy between arrays of other strides. The dimensions from `dense_from` on are in one piece of `dense_bytes` on both sides.
+struct StridedCopy {
+  const std::vector<std::int64_t>&dims, &to_strides, &from_strides;
+  std::size_t dense_from = 0, dense_bytes = 0;
+
+  void copy(char* to, const char* from, std::size_t d = 0) const {
+    if (d == dense_from) {
+      std::memcpy(to, from, dense_bytes);
+      return;
+    }
+    for (std::int64_t i = 0; i < dims[d]; ++i) copy(to + i * to_strides[d], from + i * from_strides[d], d + 1);
   }
-  for (std::int64_t i = 0; i < dims[d]; ++i)
-    copy_from(to + i * to_strides[d], to_strides, from + i * from_strides[d], from_strides, dims, d + 1, dense_from, dense_bytes);
-}
+};
 
 }  // namespace
 
 void copy_strided(void* to, const std::vector<std::int64_t>& to_strides, const void* from, const std::vector<std::int64_t>& from_strides,
                   const std::vector<std::int64_t>& dims, std::int64_t itemsize) {
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return;
-  // The last dimensions are in one piece on both sides: they are copied at once.
   std::size_t dense_from = dims.size();
   std::int64_t bytes = itemsize;
   while (dense_from > 0) {
@@ -253,8 +256,8 @@ void copy_strided(void* to, const std::vector<std::int64_t>& to_strides, const v
     if (dims[d] != 1 && (to_strides[d] != bytes || from_strides[d] != bytes)) break;
     bytes *= dims[d], --dense_from;
   }
-  copy_from(static_cast<char*>(to), to_strides, static_cast<const char*>(from), from_strides, dims, 0, dense_from,
-            static_cast<std::size_t>(bytes));
+  StridedCopy{dims, to_strides, from_strides, dense_from, static_cast<std::size_t>(bytes)}.copy(static_cast<char*>(to),
+                                                                                                static_cast<const char*>(from));
 }
 
 }  // namespace weft::pjrt

@@ -69,13 +69,13 @@ Elements cholesky_elements(Dag& dag, const Elements& a, std::size_t n) {
   return l;
 }
 
-/// op(a) x = b, or x op(a) = b where `left` is false; `lower` says which triangle of a is read.
-Elements triangular_elements(Dag& dag, const Elements& a, Elements b, std::size_t rows, std::size_t columns, bool left, bool lower,
-                             bool transpose, bool unit_diagonal) {
-  const std::size_t n = left ? rows : columns, others = left ? columns : rows;
+/// x of op(a) x = b, or of x op(a) = b.
+Elements triangular_elements(Dag& dag, const Elements& a, const MatrixElements& right, const TriangularSolveParams& p) {
+  Elements b = right.elements;
+  const bool left = p.left_side;
+  const std::size_t columns = right.columns, n = left ? right.rows : columns, others = left ? columns : right.rows;
   // x op(a) = b is op(a)^T x^T = b^T.
-  if (!left) transpose = !transpose;
-  const bool forward = lower != transpose;
+  const bool transpose = p.transpose_a == left, forward = p.lower != transpose;
   const auto element = [&](std::size_t i, std::size_t k) { return transpose ? a[k * n + i] : a[i * n + k]; };
   const auto x = [&](std::size_t i, std::size_t c) -> KernelValue& { return left ? b[i * columns + c] : b[c * columns + i]; };
   for (std::size_t step = 0; step < n; ++step) {
@@ -86,7 +86,7 @@ Elements triangular_elements(Dag& dag, const Elements& a, Elements b, std::size_
         const std::size_t k = forward ? before : n - 1 - before;
         v = dag.fma(dag.neg(element(i, k)), x(k, c), v);
       }
-      x(i, c) = unit_diagonal ? v : dag.div(v, element(i, i));
+      x(i, c) = p.unit_diagonal ? v : dag.div(v, element(i, i));
     }
   }
   return b;
@@ -167,9 +167,7 @@ const RuleOf<MatrixElementRules> cholesky_rule(cholesky_primitive(), [](Dag& dag
 });
 const RuleOf<MatrixElementRules> triangular_solve_rule(triangular_solve_primitive(), [](Dag& dag, const ParamsBase& params,
                                                                                         std::span<const MatrixElements> in) {
-  const auto& p = params_as<TriangularSolveParams>(params);
-  return std::vector<Elements>{triangular_elements(dag, in[0].elements, in[1].elements, in[1].rows, in[1].columns, p.left_side, p.lower,
-                                                   p.transpose_a, p.unit_diagonal)};
+  return std::vector<Elements>{triangular_elements(dag, in[0].elements, in[1], params_as<TriangularSolveParams>(params))};
 });
 
 }  // namespace
