@@ -13,6 +13,14 @@
 
 namespace weft::detail {
 
+/// Whether a function gives a std::pair, or a std::tuple of two: a result and what comes with it.
+template <class T>
+inline constexpr bool kIsPair = false;
+template <class A, class B>
+inline constexpr bool kIsPair<std::pair<A, B>> = true;
+template <class A, class B>
+inline constexpr bool kIsPair<std::tuple<A, B>> = true;
+
 /// One call of a function, flattened.
 class FlatFunction {
  public:
@@ -59,8 +67,8 @@ class FlatCall final : public FlatFunction {
     out.emplace(without_leaves(returned));
     std::vector<Array> leaves_out = leaves_of(returned);
     num_primary = leaves_out.size();
-    if constexpr (requires { typename Out::first_type; })
-      if (has_aux) num_primary = leaves_of(out->first).size();
+    if constexpr (kIsPair<Out>)
+      if (has_aux) num_primary = leaves_of(std::get<0>(*out)).size();
     return leaves_out;
   }
   Skeleton arguments() const override { return skeleton_of_args(params); }

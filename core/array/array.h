@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 namespace weft {
 
 class Arg;
+class IndexList;
 class AtIndex;
 class Device;
 class Sharding;
@@ -152,8 +154,9 @@ class Array {
   Array operator[](Index i) const;
   /// The same as x(...): `x[{slice(), newaxis}]`, and from C++23 on `x[slice(), newaxis]`.
   Array operator[](std::initializer_list<Index> index) const;
-  /// The same of two indices that a function gives: `x[ix_(rows, columns)]`.
-  Array operator[](const std::pair<Array, Array>& index) const;
+  /// The same of indices that a function gives: `x[nonzero(mask)]`, `x[triu_indices(3)]`, `x[ix_(rows, columns)]`.
+  Array operator[](const IndexList& index) const;
+  Array operator()(const IndexList& index) const;
   template <detail::WholeNumber T>
   Array operator[](std::initializer_list<T>) const {
     static_assert(!sizeof(T),
@@ -172,6 +175,7 @@ class Array {
   auto at(Index a, Index b, Index c, Index d, Index e, Index f, Index g, More... more) const {
     return at_all({a, b, c, d, e, f, g, Index(more)...});
   }
+  AtIndex at(const IndexList& index) const;
 
   // The functions of these names as methods, which stand well at the end of an expression.
   // clang-format off
@@ -298,10 +302,29 @@ class Args {
  public:
   Args(std::initializer_list<Arg> xs) : args_(xs) {}
   Args(const std::vector<Array>& xs, SourceLoc loc = SourceLoc::here());
+  /// Of what a function gives to be taken apart: `stack(meshgrid(x, y), -1)`.
+  template <class T>
+    requires std::convertible_to<decltype(std::get<0>(std::declval<const T&>())), const Array&>
+  Args(const T& xs, SourceLoc loc = SourceLoc::here())
+      : args_(std::apply([loc](const auto&... x) { return std::vector<Arg>{Arg(x, loc)...}; }, xs)) {}
   const std::vector<Arg>& args() const { return args_; }
 
  private:
   std::vector<Arg> args_;
+};
+
+/// Arrays that a function gives and that together are an index: a vector, std::array, pair or tuple of them.
+class IndexList {
+ public:
+  template <class T>
+    requires std::constructible_from<Args, const T&>
+  IndexList(const T& arrays, SourceLoc loc = SourceLoc::here()) : arrays_(arrays), loc_(loc) {}
+  std::vector<Index> indices() const;
+  SourceLoc where() const { return loc_; }
+
+ private:
+  Args arrays_;
+  SourceLoc loc_;
 };
 
 /// Text that begins a call with a pack of operands, and the line it was passed on.

@@ -57,4 +57,10 @@ class Axis {
   bool is_none_ = false;
 };
 
+/// The axis of concatenate, stack, split and their relatives by name.
+struct AxisOption {
+  detail::NamedFields named = detail::NamedFields();
+  AxisNumber axis = 0;  ///< along which
+};
+
 }  // namespace weft

@@ -469,17 +469,25 @@ std::vector<Index> present(std::initializer_list<Index> all) {
 }  // namespace
 }  // namespace detail
 
+std::vector<Index> IndexList::indices() const {
+  std::vector<Index> out;
+  for (const Arg& a : arrays_.args()) out.emplace_back(a.array(), loc_);
+  return out;
+}
+
 Array Array::operator()(Index a, Index b, Index c, Index d, Index e, Index f) const {
   return detail::read_index(*this, detail::present({a, b, c, d, e, f}), a.where());
 }
 Array Array::operator[](Index i) const { return detail::read_index(*this, {i}, i.where()); }
-Array Array::operator[](const std::pair<Array, Array>& index) const { return (*this)(index.first, index.second); }
+Array Array::operator[](const IndexList& index) const { return detail::read_index(*this, index.indices(), index.where()); }
+Array Array::operator()(const IndexList& index) const { return (*this)[index]; }
 Array Array::operator[](std::initializer_list<Index> index) const {
   return detail::read_index(*this, index, index.size() ? index.begin()->where() : SourceLoc());
 }
 AtIndex Array::at(Index a, Index b, Index c, Index d, Index e, Index f) const {
   return AtIndex(*this, detail::present({a, b, c, d, e, f}), a.where());
 }
+AtIndex Array::at(const IndexList& index) const { return AtIndex(*this, index.indices(), index.where()); }
 AtIndex Array::at_all(std::vector<Index> index) const {
   const SourceLoc loc = index[0].where();
   return AtIndex(*this, std::move(index), loc);

@@ -48,6 +48,9 @@ CheckpointPolicy save_anything_except_these_names(std::initializer_list<const ch
 /// Saves what either policy saves.
 CheckpointPolicy save_from_both_policies(const CheckpointPolicy& a, const CheckpointPolicy& b);
 }  // namespace policies
+namespace jax {
+namespace checkpoint_policies = ::weft::policies;
+}
 
 /// x itself, under a name for save_only_these_names (jax.ad_checkpoint.checkpoint_name).
 Array checkpoint_name(Arg x, std::string_view name);

@@ -9,15 +9,12 @@
 #include "weft/core/array/optional_shape.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/library/jnp/names.h"
+#include "weft/library/jnp/positions.h"
+#include "weft/library/jnp/statistics.h"
 #include "weft/library/numpy/numpy.h"
 
 namespace weft {
 
-/// The axis of concatenate, stack, split and repeat by name.
-struct AxisOption {
-  detail::NamedFields named = detail::NamedFields();
-  AxisNumber axis = 0;  ///< along which
-};
 /// The axes of flip, roll, squeeze and expand_dims by name.
 struct AxesOption {
   detail::NamedFields named = detail::NamedFields();
@@ -57,6 +54,16 @@ Array roll(Arg x, Shape shift, AxesOption options, detail::Nothing auto...) { re
 Array squeeze(Arg x, AxesOption options, detail::Nothing auto...) { return squeeze(std::move(x), options.axis); }
 /// `expand_dims(x, {.axis = 1})`.
 Array expand_dims(Arg x, AxesOption options, detail::Nothing auto...) { return expand_dims(std::move(x), options.axis); }
+/// `gradient(x, {.axis = 1})`.
+Array gradient(Arg x, AxisOption options, detail::Nothing auto...) { return gradient(std::move(x), 1, options.axis); }
+/// `slice_in_dim(x, 1, 3, {.axis = 1})`.
+Array slice_in_dim(Arg x, std::optional<Int> start, std::optional<Int> limit, AxisOption options, detail::Nothing auto...) {
+  return slice_in_dim(std::move(x), start, limit, 1, options.axis);
+}
+/// `dynamic_slice_in_dim(x, i, 2, {.axis = 1})`.
+Array dynamic_slice_in_dim(Arg x, Arg start, Int size, AxisOption options, detail::Nothing auto...) {
+  return dynamic_slice_in_dim(std::move(x), std::move(start), size, options.axis);
+}
 /// `diag(x, {.k = 1})`.
 Array diag(Arg x, DiagonalOption options, detail::Nothing auto...) { return diag(std::move(x), options.k); }
 /// `tril(x, {.k = -1})`.

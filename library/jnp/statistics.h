@@ -198,6 +198,15 @@ struct SpaceOptions {
 /// linspace, with `stop` or without.
 Array linspace(Arg start, Arg stop, Int num, SpaceOptions options);
 Array linspace(Arg a, Arg b, Int num, std::same_as<bool> auto endpoint) { return linspace(a, b, num, {.endpoint = endpoint}); }
+/// Arguments of linspace by name.
+struct LinspaceArguments {
+  detail::NamedFields named = detail::NamedFields();
+  Int num = 50;                     ///< how many values
+  bool endpoint = true;             ///< as of SpaceOptions
+  std::optional<DType> dtype = {};  ///< as of SpaceOptions
+  AxisNumber axis = 0;              ///< as of SpaceOptions
+};
+Array linspace(Arg a, Arg b, LinspaceArguments o, detail::Nothing auto...) { return linspace(a, b, o.num, {o.endpoint, o.dtype, o.axis}); }
 /// base to the power of each of linspace's values.
 Array logspace(double start, double stop, Int num = 50, double base = 10, SpaceOptions options = {});
 Array logspace(double a, double b, Int n, std::same_as<bool> auto e, double base = 10) { return logspace(a, b, n, base, {.endpoint = e}); }

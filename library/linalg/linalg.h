@@ -117,8 +117,9 @@ Array cond(Arg a);
 struct Lstsq {
   Array x, residuals, rank, s;
 };
-/// The x of least norm among those with least |a x - b|, for one matrix; with the squared residual of each column of b.
-Lstsq lstsq(Arg a, Arg b);
+/// The x of least norm among those with least |a x - b|, for one matrix; with the squared residual of each column of b. Singular values
+/// below rcond times the largest count as zero; by default rcond is max(m, n) epsilon.
+Lstsq lstsq(Arg a, Arg b, std::optional<double> rcond = {});
 
 /// The matrix exponential, by Pade approximants, scaling and squaring (Higham 2005); NaN if more than 16 squarings are needed.
 Array expm(Arg a);

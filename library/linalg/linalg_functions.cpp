@@ -157,7 +157,7 @@ Array pinv(Arg a, PinvOptions options) {
   return detail::bind_custom_jvp("pinv", j, {"pinv", rule}, std::span(&x, 1), a.where())[0];
 }
 
-Lstsq lstsq(Arg a, Arg b) {
+Lstsq lstsq(Arg a, Arg b, std::optional<double> rcond) {
   LocScope scope(a.where());
   const Array p = matrix_operand(a, "lstsq");
   const bool vector = b.array().ndim() == 1;
@@ -170,8 +170,8 @@ Lstsq lstsq(Arg a, Arg b) {
   const DType dtype = promote_types(p.dtype(), q.dtype());
   const Array x = detail::as_dtype(p, dtype), rhs = detail::as_dtype(vector ? expand_dims(q, 1) : q, dtype);
   const Svd d = svd(x, {.full_matrices = false});
-  const double rcond = static_cast<double>(std::max(m, n)) * detail::epsilon_of(dtype);
-  const Array kept = (d.s > 0) & (d.s >= rcond * (d.s.shape().back() ? d.s[0] : Array(0.)));
+  const double least = rcond.value_or(static_cast<double>(std::max(m, n)) * detail::epsilon_of(dtype));
+  const Array kept = (d.s > 0) & (d.s >= least * (d.s.shape().back() ? d.s[0] : Array(0.)));
   const Array inverse = where(kept, 1. / where(kept, d.s, 1.), 0.);
   const Array coefficients = detail::as_dtype(expand_dims(inverse, 1), dtype) * matmul(detail::adjoint(d.u), rhs);
   const Array solution = matmul(detail::adjoint(d.vh), coefficients);

@@ -4,6 +4,7 @@
 
 #include "weft/core/array/array.h"
 #include "weft/core/array/axis.h"
+#include "weft/core/array/optional_shape.h"
 #include "weft/core/functions/convolution.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
@@ -34,16 +35,29 @@ Array gelu(Arg x, std::same_as<bool> auto approximate) { return gelu(std::move(x
 Array silu(Arg x);
 /// The same.
 Array swish(Arg x);
+/// alpha of elu and celu by name.
+struct AlphaOption {
+  detail::NamedFields named = detail::NamedFields();
+  Arg alpha = 1.;  ///< as an argument
+};
 /// x where it is positive, else alpha * (exp(x) - 1).
 Array elu(Arg x, Arg alpha);
+Array elu(Arg x, AlphaOption options, detail::Nothing auto...) { return elu(std::move(x), options.alpha); }
 inline Array elu(Arg x) { return elu(std::move(x), 1.); }
 /// x where it is positive, else alpha * (exp(x / alpha) - 1).
 Array celu(Arg x, Arg alpha);
+Array celu(Arg x, AlphaOption options, detail::Nothing auto...) { return celu(std::move(x), options.alpha); }
 inline Array celu(Arg x) { return celu(std::move(x), 1.); }
 /// elu scaled to keep mean and variance (Klambauer et al., arXiv:1706.02515).
 Array selu(Arg x);
 /// x where it isn't negative, else negative_slope * x.
 Array leaky_relu(Arg x, Arg negative_slope);
+/// The slope of leaky_relu by name.
+struct SlopeOption {
+  detail::NamedFields named = detail::NamedFields();
+  Arg negative_slope = .01;  ///< as an argument
+};
+Array leaky_relu(Arg x, SlopeOption options, detail::Nothing auto...) { return leaky_relu(std::move(x), options.negative_slope); }
 inline Array leaky_relu(Arg x) { return leaky_relu(std::move(x), .01); }
 /// log(1 + exp(x)).
 Array softplus(Arg x);
@@ -63,6 +77,7 @@ Array hard_silu(Arg x);
 Array mish(Arg x);
 /// The first half of an axis times the sigmoid of the second.
 Array glu(Arg x, AxisNumber axis);
+Array glu(Arg x, AxisOption options, detail::Nothing auto...) { return glu(std::move(x), options.axis); }
 inline Array glu(Arg x) { return glu(std::move(x), -1); }
 
 // Normalisation.

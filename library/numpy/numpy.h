@@ -9,6 +9,7 @@
 
 #include "weft/core/array/array.h"
 #include "weft/core/array/axis.h"
+#include "weft/core/array/optional_shape.h"
 #include "weft/core/functions/reductions.h"
 
 namespace weft {
@@ -70,6 +71,17 @@ Array trapezoid(Arg y, double dx, AxisNumber axis = -1);
 inline Array trapezoid(Arg y) { return trapezoid(std::move(y), 1); }
 /// The same for samples at the points x, a vector or an array of y's shape.
 Array trapezoid(Arg y, Arg x, AxisNumber axis = -1);
+/// Arguments of trapezoid by name.
+struct TrapezoidOptions {
+  detail::NamedFields named = detail::NamedFields();
+  std::optional<Array> x = {};  ///< the points; absent: at distance dx
+  Arg dx = 1.;                  ///< as an argument
+  AxisNumber axis = -1;         ///< along which
+};
+Array trapezoid(Arg y, TrapezoidOptions options, detail::Nothing auto...) {
+  return options.x ? trapezoid(std::move(y), *options.x, options.axis) : options.dx.array() * trapezoid(std::move(y), 1., options.axis);
+}
+Array trapezoid(Arg y, Arg x, AxisOption options, detail::Nothing auto...) { return trapezoid(std::move(y), std::move(x), options.axis); }
 /// Options of interp.
 struct InterpOptions {
   std::optional<Array> left = {};    ///< the value below the first point; absent: the first one's

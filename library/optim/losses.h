@@ -13,6 +13,12 @@ Array squared_error(Arg predictions, Arg targets = 0);
 Array l2_loss(Arg predictions, Arg targets = 0);
 /// l2_loss for differences up to delta, delta (|difference| - delta / 2) beyond.
 Array huber_loss(Arg predictions, Arg targets, double delta = 1);
+/// delta of huber_loss by name.
+struct HuberOptions {
+  detail::NamedFields named = detail::NamedFields();
+  double delta = 1;  ///< as an argument
+};
+inline Array huber_loss(Arg predictions, Arg targets, HuberOptions o) { return huber_loss(predictions, targets, o.delta); }
 /// log(cosh(predictions - targets)), without overflow.
 Array log_cosh(Arg predictions, Arg targets);
 /// max(0, 1 - predictions targets), for targets -1 and 1.

@@ -11,6 +11,7 @@
 #include "weft/core/array/array.h"
 #include "weft/core/array/integer.h"
 #include "weft/core/base/ref.h"
+#include "weft/core/functions/elementwise.h"
 #include "weft/core/trees/skeleton.h"
 #include "weft/core/trees/tree_math.h"
 #include "weft/library/optim/schedules.h"
@@ -25,18 +26,21 @@ struct OptState {
   std::vector<Array> arrays;  ///< of all its transformations, in order
 };
 
-/// Which leaves a transformation is applied to: a function of a leaf, or of its path, as of tree::map_with_path, and the leaf.
+/// Whether F, a function of these arguments, says yes or no.
+template <class F, class... A>
+concept Chooses = std::is_constructible_v<bool, std::invoke_result_t<F&, A...>>;
+/// Which leaves a transformation is applied to: a function of a leaf, or of its path, as of tree::map_with_path, or of both.
 class Mask {
  public:
   template <class F>
-    requires(!std::is_same_v<F, Mask> &&
-             (std::is_invocable_r_v<bool, F&, const Array&> || std::is_invocable_r_v<bool, F&, const std::string&, const Array&>))
+    requires(!std::is_same_v<F, Mask> && (Chooses<F, Array> || Chooses<F, std::string> || Chooses<F, std::string, Array>))
   Mask(F f) : function_(detail::make_ref<Kept<F>>(std::move(f))) {}
   /// The leaves for which a tree like the parameters has true, a bool or an Array: `tree::map([](Array p) { return p.ndim() > 1; },
   /// params)`.
   template <class T>
     requires(!std::is_same_v<T, Mask>) && (!std::is_convertible_v<const T&, Array>) && (!std::is_invocable_v<const T&, const Array&>) &&
-            (!std::is_invocable_v<const T&, const std::string&, const Array&>) && (detail::HasArrays<T>::value)
+            (!std::is_invocable_v<const T&, const std::string&>) && (!std::is_invocable_v<const T&, const std::string&, const Array&>) &&
+            (detail::HasArrays<T>::value)
   Mask(const T& tree) : Mask(detail::leaf_paths(detail::skeleton_of(detail::to_traced(tree))), tree::leaves(tree)) {}
   bool operator()(const std::string& path, const Array& leaf) const { return function_->call(path, leaf); }
 
@@ -49,10 +53,12 @@ class Mask {
   struct Kept final : Function {
     explicit Kept(F f) : function(std::move(f)) {}
     bool call(const std::string& path, const Array& leaf) const override {
-      if constexpr (std::is_invocable_r_v<bool, F&, const Array&>)
-        return function(leaf);
+      if constexpr (Chooses<F, Array>)
+        return bool(function(leaf));
+      else if constexpr (Chooses<F, std::string>)
+        return bool(function(path));
       else
-        return function(path, leaf);
+        return bool(function(path, leaf));
     }
     mutable F function;
   };
@@ -129,6 +135,12 @@ detail::traced_t<P> apply_updates(const P& params, const T& updates, SourceLoc l
 template <class T>
 detail::traced_t<T> incremental_update(const T& now, const T& old, Arg step_size) {
   return tree::map([&](const Array& n, const Array& o) { return o + detail::scaled_leaf(n - o, step_size); }, now, old, step_size.where());
+}
+/// `now` in every update_period-th step, else `old`: copies of parameters, as of a target network.
+template <class T>
+detail::traced_t<T> periodic_update(const T& now, const T& old, Arg steps, Int update_period) {
+  const Array due = steps.array() % static_cast<std::int64_t>(update_period) == 0;
+  return tree::map([&](const Array& n, const Array& o) { return where(due, n, o); }, now, old, steps.where());
 }
 /// The Euclidean norm of all elements together: tree::norm(t).
 inline Array global_norm(const auto& t, SourceLoc loc = SourceLoc::here()) { return tree::norm(t, loc); }

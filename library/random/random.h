@@ -59,6 +59,12 @@ class KeyPair : public Array {
   mutable Array both_[2];
 };
 inline KeyPair split(Arg key) { return KeyPair(split(std::move(key), Shape(2))); }
+/// `split(key, {.num = 4})`.
+struct SplitOption {
+  detail::NamedFields named = detail::NamedFields();
+  Shape num;  ///< how many
+};
+Array split(Arg key, SplitOption options, detail::Nothing auto...) { return split(std::move(key), std::move(options.num)); }
 /// The new keys one by one: `auto [next, now] = split<2>(key)`.
 template <std::size_t N>
 std::array<Array, N> split(Arg key) {
@@ -108,6 +114,13 @@ inline Array bernoulli(Arg key) { return bernoulli(std::move(key), .5); }
 Array bernoulli(Arg key, Arg p, DrawOptions o, detail::Nothing auto...) {
   return bernoulli(key, std::move(p), o.shape).astype(o.dtype.value_or(bool_));
 }
+/// Arguments of bernoulli by name.
+struct BernoulliOptions {
+  detail::NamedFields named = detail::NamedFields();
+  Arg p = .5;                  ///< the probability
+  OptionalShape shape = none;  ///< absent: that of p
+};
+Array bernoulli(Arg key, BernoulliOptions o, detail::Nothing auto...) { return bernoulli(key, o.p, o.shape); }
 /// Integers in [minval, maxval); minval where that is empty.
 Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype = int32);
 /// Options of randint.
@@ -122,6 +135,13 @@ Array randint(Arg key, Shape shape, RandintOptions options);
 Array randint(Arg key, RandintOptions o, detail::Nothing auto...) { return randint(key, o.shape.value(), o.minval, o.maxval, o.dtype); }
 /// x shuffled along an axis, or 0, ..., x - 1 shuffled if x is an integer. Slices stay together unless `independent`.
 Array permutation(Arg key, Arg x, AxisNumber axis = 0, bool independent = false);
+/// Options of permutation.
+struct PermutationOptions {
+  detail::NamedFields named = detail::NamedFields();
+  AxisNumber axis = 0;       ///< as an argument
+  bool independent = false;  ///< as an argument
+};
+Array permutation(Arg key, Arg x, PermutationOptions o, detail::Nothing auto...) { return permutation(key, x, o.axis, o.independent); }
 
 struct ChoiceOptions {
   detail::NamedFields named = detail::NamedFields();
@@ -158,6 +178,16 @@ inline Array categorical(Arg key, Arg logits, CategoricalOptions o) { return cat
 Array truncated_normal(Arg key, Arg lower, Arg upper, OptionalShape shape = none, DType dtype = float32);
 Array truncated_normal(Arg key, Arg a, Arg b, DrawOptions o, detail::Nothing auto...) {
   return truncated_normal(key, a, b, o.shape, o.dtype.value_or(float32));
+}
+/// Arguments of truncated_normal by name.
+struct TruncatedNormalOptions {
+  detail::NamedFields named = detail::NamedFields();
+  Arg lower, upper;            ///< the limits
+  OptionalShape shape = none;  ///< absent: that of the limits
+  DType dtype = float32;       ///< of the result
+};
+Array truncated_normal(Arg key, TruncatedNormalOptions o, detail::Nothing auto...) {
+  return truncated_normal(key, o.lower, o.upper, o.shape, o.dtype);
 }
 /// Density proportional to x^(a - 1) exp(-x). Differentiable by a.
 Array gamma(Arg key, Arg a, OptionalShape shape = none, DType dtype = float32);

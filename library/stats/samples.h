@@ -45,6 +45,7 @@ class GaussianKde {
   /// The density at points: a matrix with a column for each, or a vector of them for one variable.
   Array operator()(Arg points) const;
   Array pdf(Arg points) const { return (*this)(std::move(points)); }
+  Array evaluate(Arg points) const { return (*this)(std::move(points)); }
   /// The density's logarithm, without loss where the density is small.
   Array logpdf(Arg points) const;
   const Array& covariance() const { return covariance_; }

@@ -12,6 +12,7 @@
 #include <map>
 #include <thread>
 
+#include "weft/progress.h"
 #include "weft/weft.h"
 
 using namespace weft;

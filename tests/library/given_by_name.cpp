@@ -179,3 +179,27 @@ TEST_CASE("draws take shape and dtype by name; a shape in braces stays a shape")
   CHECK(has(message_of<Error>([&] { random::randint(key, {3}, {.shape = {4}, .maxval = 5}); }), {"randint", "give it once"}));
   CHECK(has(message_of<Error>([&] { random::choice(key, arange(9), {3}, {.shape = {4}}); }), {"choice", "give it once"}));
 }
+
+TEST_CASE("given by name: probabilities, limits, slopes, points and numbers of keys") {
+  const Array key = random::key(3), line = linspace(-2, 2, 9), rows = reshape(sin(arange(12.f)), {3, 4});
+  CHECK(same(random::bernoulli(key, {.p = .3, .shape = {9}}), random::bernoulli(key, .3, {9})));
+  CHECK(same(random::bernoulli(key, {.shape = {9}}), random::bernoulli(key, .5, {9})));
+  CHECK(same(random::truncated_normal(key, {.lower = -1, .upper = 2, .shape = {3}}), random::truncated_normal(key, -1, 2, {3})));
+  CHECK(same(random::permutation(key, rows, {.axis = 1, .independent = true}), random::permutation(key, rows, 1, true)));
+  CHECK(same(random::split(key, {.num = 3}), random::split(key, 3)));
+  CHECK(same(nn::leaky_relu(line, {.negative_slope = .3}), nn::leaky_relu(line, .3)));
+  CHECK(same(nn::elu(line, {.alpha = 2}), nn::elu(line, 2.)));
+  CHECK(same(nn::celu(line, {.alpha = 2}), nn::celu(line, 2.)));
+  CHECK(same(nn::glu(rows, {.axis = 1}), nn::glu(rows, 1)));
+  CHECK(same(optim::huber_loss(line, 0., {.delta = .5}), optim::huber_loss(line, 0., .5)));
+  CHECK(same(linspace(0, 1, {.num = 5, .endpoint = false}), linspace(0, 1, 5, false)));
+  CHECK(same(linspace(0, 1, {.dtype = float64}), linspace(0, 1, 50, float64)));
+  CHECK(same(trapezoid(rows, {.dx = .5}), trapezoid(rows, .5)));
+  CHECK(same(trapezoid(rows, {.x = arange(3.f), .axis = 0}), trapezoid(rows, arange(3.f), 0)));
+  CHECK(same(trapezoid(rows, arange(3.f), {.axis = 0}), trapezoid(rows, arange(3.f), 0)));
+  const auto area = [&](Array dx) { return trapezoid(line * line, {.dx = dx}); };
+  CHECK(same(grad(area)(.5f), trapezoid(line * line, 1.)));
+  CHECK(same(gradient(rows, {.axis = 1}), gradient(rows, 1., 1)));
+  CHECK(same(slice_in_dim(rows, 1, 3, {.axis = 1}), slice_in_dim(rows, 1, 3, 1, 1)));
+  CHECK(same(dynamic_slice_in_dim(rows, 1, 2, {.axis = 1}), dynamic_slice_in_dim(rows, 1, 2, 1)));
+}

@@ -346,3 +346,34 @@ TEST_CASE("a number in a loop's carry that changes: the message says what to dec
       [] { return while_loop([](Counted c) { return c.x < 8; }, [](Counted c) { return Counted{c.n + 1, c.x * 2}; }, Counted{0, 1.f}); });
   CHECK(has(text, {"carry.n is 0, result.n is 1", "declare a field that changes, such as a counter, as Array"}));
 }
+
+TEST_CASE("JAX's spellings: what a function gives as an index is one") {
+  const Array x = reshape(arange(9.f), {3, 3});
+  CHECK(same(x[triu_indices(3)], array({0.f, 1.f, 2.f, 4.f, 5.f, 8.f})));
+  CHECK(same(x(tril_indices(3, -1)), array({3.f, 6.f, 7.f})));
+  CHECK(same(x[nonzero(x > 6)], array({7.f, 8.f})));
+  CHECK(same(x[unravel_index(argmax(x), x.shape())], array(8.f)));
+  CHECK(same(x(unravel_index<2>(argmin(x), x.shape())), array(0.f)));
+  CHECK(same(x[ix_(array({0, 2}), array({1}))], array({{1.f}, {7.f}})));
+  CHECK(same(x[std::tuple{array({2, 1}), array({0, 1})}], array({6.f, 4.f})));
+  CHECK(same(x.at(diag_indices(3)).set(0), x - diag(diag(x))));
+  CHECK(same(x.at(ix_(array({0, 2}), array({1}))).add(1), x.at(array({0, 2}), 1).add(1)));
+  CHECK(same(jit([](Array a) { return a.at(triu_indices(3)).multiply(2); })(x), x + triu(x)));
+  CHECK(same(grad([](Array a) { return sum(square(a[diag_indices(3)])); })(x), 2 * diag(diag(x))));
+  CHECK(refuses<AxisError>([&] { x[nonzero(ones({2, 2, 2}))]; }, {"3 dimensions", "f32[3,3]", "jax_spellings.cpp"}));
+  CHECK(refuses<DTypeError>([&] { (void)x.at(std::pair{array(1.f), array(2)}).set(0); }, {"f32[]", "integers", "jax_spellings.cpp"}));
+  CHECK(same(stack(meshgrid(arange(2), arange(3)), -1)(1, 0), array({0, 1})));
+  CHECK(stack(meshgrid(arange(2), arange(3), arange(4), {.indexing = "ij"})).shape() == Shape{3, 2, 3, 4});
+  CHECK(same(concatenate(split<3>(x, 1), 1), x));
+}
+
+TEST_CASE("JAX's spellings: one donated argument, policies, averages of parameters") {
+  const auto f = jit([](Array a) { return a + 1; }, {.donate_argnums = 0});
+  CHECK(same(f(ones(2) * 1), full(2, 2.f)));
+  CHECK(has(message_of<AxisError>([&] { jit([](Array a) { return a; }, {.donate_argnums = 3})(1.f); }), {"donate_argnums", "argument 3"}));
+  CHECK(same(grad(checkpoint([](Array a) { return sin(sin(a)); }, {.policy = jax::checkpoint_policies::everything_saveable}))(0.f),
+             array(1.f)));
+  const auto updated = jit([](const Params& now, const Params& old, Array step) { return optax::periodic_update(now, old, step, 4); });
+  CHECK(same(updated(Params{1.f, 2.f}, Params{3.f, 4.f}, 8).b, array(2.f)));
+  CHECK(same(updated(Params{1.f, 2.f}, Params{3.f, 4.f}, 9).b, array(4.f)));
+}

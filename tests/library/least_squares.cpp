@@ -26,5 +26,8 @@ TEST_CASE("lstsq gives the solution of least norm, of any rank down to 0") {
     const auto [wide, exact, two, both] = solved(array({{1., 0., 1.}, {0., 2., 0.}}, float64), array({2., 4.}, float64));
     CHECK(allclose(wide, array({1., 2., 1.}, float64)).item<bool>());
     CHECK(two.item<int>() == 2);
+    const Array small = array({{1., 0.}, {0., 1e-3}}, float64), twos = full({2}, 2., float64);
+    CHECK(allclose(linalg::lstsq(small, twos, 1e-2).x, array({2., 0.}, float64)).item<bool>());
+    CHECK(allclose(linalg::lstsq(small, twos, none).x, array({2., 2000.}, float64)).item<bool>());
   }
 }

@@ -276,6 +276,10 @@ TEST_CASE("schedules: their values, eagerly, compiled and mapped") {
 TEST_CASE("optimizers: masks by path, moving averages, derivatives of the learning rate, dtypes, what is refused") {
   const optim::Mask biases = [](const std::string& path, const Array&) { return path == ".b"; };
   const Params p = trained(optim::masked(optim::set_to_zero(), biases), start, 1);
+  const Params by_path = trained(optim::masked(optim::set_to_zero(), [](const std::string& path) { return path == ".b"; }), start, 1);
+  CHECK(tree::allclose(by_path, p));
+  const Params by_array = trained(optim::masked(optim::set_to_zero(), [](Array leaf) { return max(leaf) <= max(start.b); }), start, 1);
+  CHECK(array_equal(by_array.b, start.b).item<bool>());
   CHECK(array_equal(p.b, start.b).item<bool>());
   CHECK(allclose(p.w, start.w + grad(loss)(start).w).item<bool>());
   const Params mean = optim::incremental_update(p, start, 0.25f);

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <weft/progress.h>
 #include <weft/weft.h>
 
 #include <cstdlib>

@@ -260,3 +260,27 @@ TEST_CASE("what a rule returns may be a tuple of two") {
   const auto backward = [](Array x, Array ct) { return std::tuple{5 * x * ct}; };
   CHECK(near(grad(custom_vjp(sine, forward, backward))(2.f), {10}));
 }
+TEST_CASE("none in place of a cotangent is a zero, of numbers, arrays and structs") {
+  struct Pair {
+    Array a;
+    std::vector<Array> b;
+  };
+  auto f = custom_vjp([](const Pair& p, Array x, Array s) { return p.a * x * s; },
+                      [](const Pair& p, Array x, Array s) { return std::pair{p.a * x * s, std::pair{p, s}}; },
+                      [](auto res, Array ct) { return std::tuple{none, res.first.a * res.second * ct, none}; });
+  auto loss = [&](const Pair& p, Array x, Array s) { return sum(f(p, x, s)) + sum(p.b[1]); };
+  const Pair p{2.f, {ones(2), ones(3)}};
+  const auto [dp, dx, ds] = jit(grad<0, 1, 2>(loss))(p, ones(2), 3.f);
+  CHECK(near(dp.a, {0}));
+  CHECK(near(dp.b[0], {0, 0}));
+  CHECK(near(dp.b[1], {1, 1, 1}));
+  CHECK(near(dx, {6, 6}));
+  CHECK(near(ds, {0}));
+  CHECK(near(vmap(grad<1>(loss), {none, 0, none})(p, ones({2, 2}), 3.f), {6, 6, 6, 6}));
+  auto two = custom_vjp([](Array x, Array y) { return x * y; }, [](Array x, Array y) { return std::pair{x * y, y}; },
+                        [](Array y, Array ct) { return std::pair{y * ct, none}; });
+  CHECK(near(grad<1>(two)(2.f, 3.f), {0}));
+  auto empty = custom_vjp([](Array x, Array y) { return x * y; }, [](Array x, Array y) { return std::pair{x * y, none}; },
+                          [](None, Array) { return std::tuple{none, Array()}; });
+  CHECK(has(message_of<Error>([&] { grad(empty)(1.f, 2.f); }), {"custom_vjp: bwd", "result 1", "holds nothing"}));
+}

@@ -119,4 +119,26 @@ TEST_CASE("linear_transpose wants shapes only, and a linear function") {
   CHECK_THROWS_AS(linear_transpose([](Array x) { return sin(x); }, 1.f), TracerError);
 }
 
+TEST_CASE("auxiliary results may stand in a tuple of two") {
+  auto f = [](Array x) { return std::tuple{sum(x * x), std::tuple{x + 1, sum(x)}}; };
+  const Array x = array({1.f, 2.f});
+  const auto [result, g] = value_and_grad(f, has_aux)(x);
+  const auto [loss, aux] = result;
+  CHECK(near(loss, {5}));
+  CHECK(near(std::get<0>(aux), {2, 3}));
+  CHECK(near(g, {2, 4}));
+  const auto [same, kept] = jit(grad(f, has_aux))(x);
+  CHECK(near(same, {2, 4}));
+  CHECK(near(std::get<1>(kept), {3}));
+  const auto [rows, rest] = jacrev([](Array v) { return std::tuple{v * v, 2 * v}; }, has_aux)(x);
+  CHECK(near(rows, {2, 0, 0, 4}));
+  CHECK(near(rest, {2, 4}));
+  const auto [y, pull, beside] = vjp(f, has_aux, x);
+  CHECK(near(std::get<0>(pull(1.f)), {2, 4}));
+  CHECK(near(std::get<1>(beside), {3}));
+  const auto [value, tangent, third] = jvp(f, has_aux, std::tuple{x}, std::tuple{ones(2)});
+  CHECK(near(tangent, {6}));
+  CHECK(near(std::get<0>(third), {2, 3}));
+}
+
 }  // namespace

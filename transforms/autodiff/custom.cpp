@@ -27,9 +27,16 @@ struct BackwardAdapter final : BackwardRule {
   explicit BackwardAdapter(Ref<const FlatBackward> r) : rule(std::move(r)) {}
   const Ref<const FlatBackward> rule;
   std::vector<Tangent> apply(std::span<const Array> residuals, std::span<const Array> cotangents, SourceLoc loc) const override {
-    const std::vector<Array> out = calling_user([&] { return rule->apply(residuals, cotangents); });
-    check_no_result_is_empty(out, "custom_vjp: bwd", loc);
-    return {out.begin(), out.end()};
+    const std::vector<Array> given = calling_user([&] { return rule->apply(residuals, cotangents); });
+    std::vector<Tangent> out(given.begin(), given.end());
+    std::vector<Array> checked = given;
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (rule->is_zero[i]) {
+        checked[i] = 0;
+        out[i] = {};
+      }
+    check_no_result_is_empty(checked, "custom_vjp: bwd", loc);
+    return out;
   }
 };
 struct VjpAdapter final : VjpRule {

@@ -14,6 +14,7 @@ struct FlatJvpRule : RefCounted {
 };
 struct FlatBackward : RefCounted {
   virtual std::vector<Array> apply(std::span<const Array> residuals, std::span<const Array> cotangents) const = 0;
+  std::vector<bool> is_zero;  ///< of each cotangent of the arguments: none stands for it, and apply gives an empty array
 };
 struct FlatForward {
   std::vector<Array> results, residuals;
@@ -70,15 +71,37 @@ struct JvpRuleOf final : FlatJvpRule {
   }
 };
 
-template <class Bwd, class Res, class Out, class Cts>
+/// Whether a rule that returns Given gives for each argument a cotangent, or none.
+template <class Given, class Cts>
+inline constexpr bool kGivesCotangents = false;
+template <template <class...> class Given, class... G, class... Ct>
+  requires(sizeof...(G) == sizeof...(Ct))
+inline constexpr bool kGivesCotangents<Given<G...>, std::tuple<Ct...>> = ((std::is_same_v<G, Ct> || std::is_same_v<G, None>) && ...);
+
+template <class Bwd, class Res, class Out, class Given, class Cts>
 struct BackwardOf final : FlatBackward {
-  BackwardOf(Ref<const SharedCallable<Bwd>> b, Res r, Out o) : bwd(std::move(b)), res(std::move(r)), out(std::move(o)) {}
+  BackwardOf(Ref<const SharedCallable<Bwd>> b, Res r, Out o, Cts c)
+      : bwd(std::move(b)), res(std::move(r)), out(std::move(o)), structure(std::move(c)) {
+    auto mark = [this](std::size_t leaves, bool zero) { is_zero.insert(is_zero.end(), leaves, zero); };
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (mark(leaves_of(std::get<I>(structure)).size(), std::is_same_v<std::tuple_element_t<I, Given>, None>), ...);
+    }(std::make_index_sequence<std::tuple_size_v<Cts>>());
+  }
   const Ref<const SharedCallable<Bwd>> bwd;
   const Res res;
   const Out out;
+  const Cts structure;
 
   std::vector<Array> apply(std::span<const Array> residuals, std::span<const Array> cotangents) const override {
-    return leaves_of(Cts(to_traced(bwd->call(with_leaves(res, residuals), with_leaves(out, cotangents)))));
+    const Given given = to_traced(bwd->call(with_leaves(res, residuals), with_leaves(out, cotangents)));
+    Cts all = structure;
+    auto put = [](auto& to, const auto& from) {
+      if constexpr (std::is_assignable_v<decltype(to), decltype(from)>) to = from;
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (put(std::get<I>(all), std::get<I>(given)), ...);
+    }(std::make_index_sequence<std::tuple_size_v<Cts>>());
+    return leaves_of(all);
   }
 };
 
@@ -93,9 +116,10 @@ struct VjpRuleOf final : FlatVjpRule {
   FlatForward forward(std::span<const Array> primals, SourceLoc loc) const override {
     using Res = typename Pair::second_type;
     const Pair both = as_pair(to_traced(apply_at(loc, fwd->call, with_leaves(params, primals))));
-    using Backward = BackwardOf<Bwd, Res, Out, tangents_t<Params>>;
+    using Given = traced_t<decltype(bwd->call(std::declval<Res>(), std::declval<Out>()))>;
+    using Backward = BackwardOf<Bwd, Res, Out, Given, tangents_t<Params>>;
     return {leaves_of(both.first), leaves_of(both.second),
-            make_ref<Backward>(bwd, without_leaves(both.second), without_leaves(both.first))};
+            make_ref<Backward>(bwd, without_leaves(both.second), without_leaves(both.first), tangent_structure(params))};
   }
 };
 
@@ -142,8 +166,8 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
         requires { bwd_->call(std::declval<typename Pair::second_type>(), std::declval<Out>()); },
         "weft: bwd takes (residuals, cotangent); what it needs of a static argument, fwd returns among the residuals");
     using Ct = traced_t<decltype(bwd_->call(std::declval<typename Pair::second_type>(), std::declval<Out>()))>;
-    static_assert(std::is_same_v<Ct, tangents_t<P>> || (std::is_convertible_v<Ct, tangents_t<P>> && requires { typename Ct::second_type; }),
-                  "weft: bwd returns a std::tuple with one cotangent for each argument, none for a static one");
+    static_assert(kGivesCotangents<Ct, tangents_t<P>>,
+                  "weft: bwd returns a std::tuple with one cotangent for each argument, of its type, or none for a zero or a static one");
     FlatCall<F, A...> flat(f_, loc, args...);
     using RuleType = VjpRuleOf<Fwd, Bwd, P, Out, Pair>;
     const std::vector<Array> results =
@@ -167,8 +191,8 @@ detail::CustomJvp<F, Rule> custom_jvp(F f, Rule rule) {
   return {std::move(f), std::move(rule)};
 }
 /// f with a reverse derivative given by the user: fwd(arguments...) returns std::pair{result, residuals}, or a std::tuple of them, and
-/// bwd(residuals, cotangent) a std::tuple with one cotangent for each argument, `none` for static ones (jax.custom_vjp). Forward mode
-/// throws TracerError.
+/// bwd(residuals, cotangent) a std::tuple with one cotangent for each argument, `none` for a static argument, or in place of a zero
+/// (jax.custom_vjp). Forward mode throws TracerError.
 template <class F = UnaryFunction, class Fwd, class Bwd>
 detail::CustomVjp<F, Fwd, Bwd> custom_vjp(F f, Fwd fwd, Bwd bwd) {
   return {std::move(f), std::move(fwd), std::move(bwd)};

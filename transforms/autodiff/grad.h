@@ -30,7 +30,8 @@ class Grad : public Callable<Grad<F, Value, Aux, N...>> {
     using Out = out_t<F, A...>;
     constexpr bool jaxpr = std::is_same_v<typename Innermost<F>::type, Jaxpr>;
     if constexpr (Aux)
-      static_assert(std::is_same_v<typename Out::first_type, Array>, "weft: with has_aux the function returns std::pair{scalar loss, aux}");
+      static_assert(std::is_same_v<std::tuple_element_t<0, std::conditional_t<kIsPair<Out>, Out, std::pair<None, None>>>, Array>,
+                    "weft: with has_aux the function returns std::pair{scalar loss, aux}");
     else
       static_assert(jaxpr || std::is_same_v<Out, Array>,
                     "weft: grad differentiates a function with a scalar result; has_aux, or vjp, else");
@@ -40,8 +41,8 @@ class Grad : public Callable<Grad<F, Value, Aux, N...>> {
     if constexpr (Aux && Value)
       return std::pair<Out, typename G::type>(flat.make_result(r.results), std::move(gradient));
     else if constexpr (Aux)
-      return std::pair<typename G::type, typename Out::second_type>(std::move(gradient),
-                                                                    with_leaves(flat.out->second, std::span(r.results).subspan(1)));
+      return std::pair<typename G::type, std::tuple_element_t<1, Out>>(
+          std::move(gradient), with_leaves(std::get<1>(*flat.out), std::span(r.results).subspan(1)));
     else if constexpr (Value)
       return std::pair<Array, typename G::type>(r.results[0], std::move(gradient));
     else

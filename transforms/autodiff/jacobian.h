@@ -29,10 +29,11 @@ class JacobianOf : public Callable<JacobianOf<F, Forward, Aux, N...>> {
     const std::vector<Array> blocks = [&] { return Forward ? flat_jacfwd(flat, G::argnums) : flat_jacrev(flat, G::argnums); }();
     std::size_t next = 0;
     if constexpr (Aux) {
-      static_assert(requires { typename Out::second_type; }, "weft: with has_aux the function returns std::pair{result, aux}");
-      auto jacobian = make_jacobian<typename Out::first_type, typename G::type>(flat.out->first, G::of(flat.params), blocks, next);
-      return std::pair<decltype(jacobian), typename Out::second_type>(std::move(jacobian),
-                                                                      with_leaves(flat.out->second, std::span(blocks).subspan(next)));
+      static_assert(kIsPair<Out>, "weft: with has_aux the function returns std::pair{result, aux}");
+      auto jacobian =
+          make_jacobian<std::tuple_element_t<0, Out>, typename G::type>(std::get<0>(*flat.out), G::of(flat.params), blocks, next);
+      return std::pair<decltype(jacobian), std::tuple_element_t<1, Out>>(
+          std::move(jacobian), with_leaves(std::get<1>(*flat.out), std::span(blocks).subspan(next)));
     } else {
       return make_jacobian<Out, typename G::type>(*flat.out, G::of(flat.params), blocks, next);
     }

@@ -84,10 +84,12 @@ std::pair<Array, Array> jvp(F, const A&, const T&) {
 template <class F = UnaryFunction, class... A, class... T>
 auto jvp(F f, HasAux, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, SourceLoc loc = SourceLoc::here()) {
   using Pair = detail::out_t<F, A...>;
-  using Out = typename Pair::first_type;
+  static_assert(detail::kIsPair<Pair>, "weft: with has_aux the function returns std::pair{result, aux}");
+  using Out = std::tuple_element_t<0, Pair>;
   const detail::JvpCall<F, A...> c(f, primals, tangents, loc);
   Pair value = c.flat.make_result(c.result.results), tangent = c.flat.make_result(c.result.tangents);
-  return std::tuple<Out, Out, typename Pair::second_type>(std::move(value.first), std::move(tangent.first), std::move(value.second));
+  return std::tuple<Out, Out, std::tuple_element_t<1, Pair>>(std::get<0>(std::move(value)), std::get<0>(std::move(tangent)),
+                                                             std::get<1>(std::move(value)));
 }
 
 }  // namespace weft

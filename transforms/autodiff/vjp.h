@@ -89,15 +89,17 @@ struct LinearizeFunction : Callable<LinearizeFunction<Map, Flat>> {
   auto call(SourceLoc loc, const F& f, HasAux, const A&... args) const {
     using G = value_t<F>;
     using Both = out_t<G, A...>;
-    using Out = typename Both::first_type;
+    static_assert(kIsPair<Both>, "weft: with has_aux the function returns std::pair{result, aux}");
+    using Out = std::tuple_element_t<0, Both>;
     using M = typename StageOf<Map, Out, tangents_t<params_t<G, A...>>>::type;
     G g = f;
     FlatCall<G, A...> flat(g, loc, args...);
     flat.has_aux = true;
     FlatLinear l = Flat(flat);
     Both both = flat.make_result(l.results);
-    return std::tuple<Out, M, typename Both::second_type>(
-        std::move(both.first), M(std::move(l.state), flat.out->first, tangent_structure(flat.params)), std::move(both.second));
+    return std::tuple<Out, M, std::tuple_element_t<1, Both>>(std::get<0>(std::move(both)),
+                                                             M(std::move(l.state), std::get<0>(*flat.out), tangent_structure(flat.params)),
+                                                             std::get<1>(std::move(both)));
   }
 };
 struct LinearTranspose : Callable<LinearTranspose> {

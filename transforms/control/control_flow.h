@@ -80,13 +80,6 @@ out_t<F, X> map_sequentially(F& f, const X& xs, SourceLoc loc) {
   return flat.make_result(flat_scan(CalledAs::map, flat, {}, loc)).second;
 }
 
-template <class T>
-inline constexpr bool kIsPair = false;
-template <class A, class B>
-inline constexpr bool kIsPair<std::pair<A, B>> = true;
-template <class A, class B>
-inline constexpr bool kIsPair<std::tuple<A, B>> = true;
-
 /// map in batches: a scan over vmap of f, then one smaller batch for the remainder.
 template <class F, class Xs>
 auto map_in_batches(F f, const Xs& xs, std::int64_t batch, SourceLoc loc);

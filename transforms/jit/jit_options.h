@@ -38,6 +38,12 @@ struct NoStaticArguments {
   }
 };
 }  // namespace detail
+/// Numbers of arguments, which count from 0: one, or a list.
+struct ArgumentNumbers : std::vector<int> {
+  using std::vector<int>::vector;
+  ArgumentNumbers(int one) : std::vector<int>{one} {}
+  ArgumentNumbers(std::vector<int> several) : std::vector<int>(std::move(several)) {}
+};
 /// Options of jit (jax.jit).
 struct JitOptions {
   detail::NoStaticArguments static_argnums = {},
@@ -45,7 +51,7 @@ struct JitOptions {
   Shardings in_shardings = {};                     ///< where arguments are put before the call; committed ones must be there already
   Shardings out_shardings = {};                    ///< where results are put
   std::optional<Device> device = {};               ///< where it runs; results are committed to it
-  std::vector<int> donate_argnums = {};            ///< arguments whose memory results may take; their arrays can't be used afterwards
+  ArgumentNumbers donate_argnums = {};             ///< arguments whose memory results may take; their arrays can't be used afterwards
   std::string name = {};                           ///< for printed programs, profiles and messages; the function's own if empty
 };
 

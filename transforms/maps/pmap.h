@@ -9,13 +9,13 @@ namespace weft {
 /// Options of pmap (jax.pmap).
 struct PmapOptions {
   detail::NamedFields named = detail::NamedFields();
-  Axes in_axes = 0;                      ///< the axis of each argument that is sharded; none: all devices get the whole argument
-  Axes out_axes = 0;                     ///< the position of the devices' axis in each result; none: the result is the same on all devices
-  std::string axis_name = {};            ///< for collectives
-  std::optional<Int> axis_size = {};     ///< needed only where no argument is mapped
-  std::vector<Device> devices = {};      ///< the devices in order; if empty, those of the mesh in scope, or all
-  std::vector<int> donate_argnums = {};  ///< arguments whose memory results may take
-  bool chunk = false;                    ///< allows more rows than devices: each device runs several, one after the other
+  Axes in_axes = 0;                     ///< the axis of each argument that is sharded; none: all devices get the whole argument
+  Axes out_axes = 0;                    ///< the position of the devices' axis in each result; none: the result is the same on all devices
+  std::string axis_name = {};           ///< for collectives
+  std::optional<Int> axis_size = {};    ///< needed only where no argument is mapped
+  std::vector<Device> devices = {};     ///< the devices in order; if empty, those of the mesh in scope, or all
+  ArgumentNumbers donate_argnums = {};  ///< arguments whose memory results may take
+  bool chunk = false;                   ///< allows more rows than devices: each device runs several, one after the other
 };
 
 namespace detail {
