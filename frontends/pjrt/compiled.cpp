@@ -77,7 +77,7 @@ bool states_sharding(const detail::ProgramValue& v, int num_partitions) {
 /// The program of arrays as its ports have them: with dimensions in the order of memory, of one whose addends devices hold, with these
 /// along a leading dimension, and of elements that weft has no dtype of, with their bits (0 is 0 in all of them).
 Jaxpr as_ports_have_them(const Jaxpr& j, const std::vector<Port>& arguments, const std::vector<Port>& results) {
-  const auto differs = [](const Port& p) { return p.addends > 0 || p.narrow || !p.order.empty(); };
+  const auto differs = [](const Port& p) { return p.is_sum || p.narrow || !p.order.empty(); };
   if (std::none_of(arguments.begin(), arguments.end(), differs) && std::none_of(results.begin(), results.end(), differs)) return j;
   std::vector<detail::Aval> inputs;
   for (const Port& p : arguments) inputs.push_back(p.whole);
@@ -85,7 +85,7 @@ Jaxpr as_ports_have_them(const Jaxpr& j, const std::vector<Port>& arguments, con
     std::vector<Array> in(args.begin(), args.end());
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (arguments[i].narrow) in[i] = from_bits(*arguments[i].narrow, in[i]);
-      if (arguments[i].addends > 0) in[i] = detail::reduce_sum(in[i], {0}, {});
+      if (arguments[i].is_sum) in[i] = detail::reduce_sum(in[i], {0}, {});
       if (arguments[i].order.empty()) continue;
       std::vector<int> back;
       for (int d = 0; d < in[i].ndim(); ++d) back.push_back(arguments[i].stored_at(d));
@@ -95,7 +95,7 @@ Jaxpr as_ports_have_them(const Jaxpr& j, const std::vector<Port>& arguments, con
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (results[i].narrow) out[i] = to_bits(*results[i].narrow, out[i]);
       if (!results[i].order.empty()) out[i] = detail::permute(out[i], results[i].order, {});
-      if (results[i].addends == 0) continue;
+      if (!results[i].is_sum) continue;
       // The first device has the array, the others zeros.
       const Shape& shape = results[i].whole.shape;
       std::vector<int> behind(static_cast<std::size_t>(out[i].ndim()));
@@ -112,19 +112,21 @@ Jaxpr as_ports_have_them(const Jaxpr& j, const std::vector<Port>& arguments, con
 Compiled::Compiled(const Client& client, std::string_view code_in, std::string_view format_in, std::string_view options_in)
     : code(code_in), format(format_in), options_bytes(options_in), options(parse_options(options_in)) {
   if (format != "mlir") not_supported(fmt::format("a program in the format `{}`", format));
-  if (options.num_replicas != 1) not_supported(fmt::format("a program of {} replicas; partitions are", options.num_replicas));
+  if (options.num_replicas > 1 && options.num_partitions > 1)
+    not_supported(fmt::format("{} replicas of {} partitions", options.num_replicas, options.num_partitions));
   for (const std::string& name_set : options.overrides)
     if (name_set.rfind("xla_", 0) != 0) invalid(fmt::format("No such compile option: '{}'", name_set));
   const Inspections inspections;
   const detail::ImportedProgram program = detail::import_program(code, "program", {});
-  if (program.num_replicas != 1) not_supported(fmt::format("a program of {} replicas; partitions are", program.num_replicas));
   name = program.name;
-  num_partitions = options.num_partitions;
-  if (program.num_partitions != 1 && program.num_partitions != num_partitions)
-    invalid(fmt::format("the program is written for {} partitions, and compiled for {}", program.num_partitions, num_partitions));
+  num_devices = options.num_replicas * options.num_partitions;
+  if (program.num_partitions != 1 && program.num_partitions != options.num_partitions)
+    invalid(fmt::format("the program is written for {} partitions, and compiled for {}", program.num_partitions, options.num_partitions));
+  if (program.num_replicas != options.num_replicas)
+    invalid(fmt::format("the program is written for {} replicas, and compiled for {}", program.num_replicas, options.num_replicas));
   devices = options.devices;
   if (devices.empty())
-    for (int i = 0; i < num_partitions; ++i) devices.push_back(i);
+    for (int i = 0; i < num_devices; ++i) devices.push_back(i);
   for (int id : devices) client.device(id);
   fingerprint = fmt::format("{:016x}{:016x}", detail::fnv_of(code, detail::fnv_of(options_bytes)),
                             detail::fnv_of(platform_version(), detail::fnv_of(code, 88172645463325252u)));
@@ -133,11 +135,11 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
   detail::EagerScope eager;
   Jaxpr jaxpr = as_ports_have_them(program.jaxpr, arguments, results);
   bool is_divided = false;
-  if (num_partitions > 1) {
+  if (num_devices > 1) {
     // Where results are to be is part of the program; what is left open follows from the arguments.
     std::vector<std::optional<Placement>> in(arguments.size()), out;
     for (std::size_t i = 0; i < results.size(); ++i)
-      out.push_back(states_sharding(program.results[i], num_partitions) ? std::optional<Placement>(*results[i].sharding) : std::nullopt);
+      out.push_back(states_sharding(program.results[i], num_devices) ? std::optional<Placement>(*results[i].sharding) : std::nullopt);
     const MeshAxes* mesh = nullptr;
     bool one_mesh = true;
     const auto look = [&](const Port& p) {
@@ -166,7 +168,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
       if (const detail::Atom a = jaxpr.data().outputs[i]; !out[i] && !a.is_literal())
         for (const Eqn& e : jaxpr.data().eqns) {
           const detail::ShardMapParams* map = detail::device_map(e);
-          if (!map || map->mesh.num_devices() != num_partitions) continue;
+          if (!map || map->mesh.num_devices() != num_devices) continue;
           for (std::size_t k = 0; k < e.outputs.size(); ++k)
             if (e.outputs[k] == a.var()) set_sharding(results[i], NamedSharding(mesh_on(map->mesh), map->out_specs[k]));
         }
@@ -188,7 +190,7 @@ Mesh Compiled::mesh_on(const MeshAxes& axes) const {
     const int id = axes.device_ids.empty() ? -1 : axes.device_ids[static_cast<std::size_t>(k)];
     const auto own = std::find_if(run_on_.begin(), run_on_.end(), [&](const weft::Device& d) { return d.id() == id; });
     const std::int64_t p = axes.device_ids.empty() ? k : own != run_on_.end() ? own - run_on_.begin() : id;
-    if (p < 0 || p >= num_partitions) invalid(fmt::format("a mesh names partition {} of {}", p, num_partitions));
+    if (p < 0 || p >= num_devices) invalid(fmt::format("a mesh names partition {} of {}", p, num_devices));
     in_order.push_back(run_on_[static_cast<std::size_t>(p)]);
   }
   return Mesh(in_order, Shape(axes.sizes), axes.names);
@@ -196,13 +198,12 @@ Mesh Compiled::mesh_on(const MeshAxes& axes) const {
 
 /// What each device has of the arguments and the results. The program's meshes number partitions; these are weft's first devices.
 void Compiled::place_ports(const Client& client, const detail::ImportedProgram& program) {
-  for (int k = 0; k < num_partitions; ++k)
-    run_on_.push_back(num_partitions == 1 ? client.device(devices[0]).device : client.device(k).device);
-  // For what says nothing: a mesh of all devices, over which it is the same.
+  for (int k = 0; k < num_devices; ++k) run_on_.push_back(num_devices == 1 ? client.device(devices[0]).device : client.device(k).device);
+  // For what says nothing: a mesh of all devices, over which it is the same; and for what each replica has.
   std::optional<Mesh> open;
   for (const detail::ProgramMesh& m : program.meshes)
-    if (!open && m.axes.num_devices() == num_partitions && !m.axes.names.empty()) open = mesh_on(m.axes);
-  if (!open) open = Mesh(run_on_, Shape(std::int64_t{num_partitions}), {"partition"});
+    if (!open && m.axes.num_devices() == num_devices && !m.axes.names.empty()) open = mesh_on(m.axes);
+  if (!open) open = Mesh(run_on_, Shape(std::int64_t{num_devices}), {num_replicas() > 1 ? "replica" : "partition"});
 
   const auto port = [&](const detail::ProgramValue& v, Order order) {
     Port p{v.narrow ? element_type_of(v.narrow->name) : element_type_of(v.type.dtype),
@@ -212,6 +213,7 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
            v.is_donated || v.aliased_result,
            v.narrow,
            0,
+           false,
            std::move(order),
            {},
            {},
@@ -219,9 +221,16 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
     const Shape& shape = v.type.shape;
     p.dims.assign(shape.begin(), shape.end());
     p.whole.shape = Shape(in_order(p.dims, p.order));
-    if (num_partitions > 1) {
+    if (num_replicas() > 1) {
+      if (!p.order.empty()) not_supported("arrays of replicas in another order than rows");
+      p.leading = num_replicas();
+      p.whole.shape = p.whole.shape.inserted(0, p.leading);
+      set_sharding(p, NamedSharding(*open, PartitionSpec(open->axes().names[0])));
+      return p;
+    }
+    if (num_devices > 1) {
       if (v.sharding && v.sharding->is_maximal) not_supported("an argument or a result that is on one of several devices");
-      const bool stated = states_sharding(v, num_partitions);
+      const bool stated = states_sharding(v, num_devices);
       if (!stated && !v.op_sharding.empty() && v.op_sharding != "{replicated}")
         not_supported(fmt::format("the sharding {} of an argument or a result", v.op_sharding));
       PartitionSpec spec = stated ? v.sharding->spec : PartitionSpec();
@@ -234,8 +243,8 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
       if (stated && !v.sharding->unreduced.empty()) {
         if (v.type.dtype.is_bool()) invalid("an argument or a result is a sum of bools");
         if (!p.order.empty()) not_supported("a sum that devices hold addends of, in another order than rows");
-        p.addends = v.sharding->mesh.axes.size_of(v.sharding->unreduced);
-        p.whole.shape = p.whole.shape.inserted(0, p.addends);
+        p.leading = v.sharding->mesh.axes.size_of(v.sharding->unreduced), p.is_sum = true;
+        p.whole.shape = p.whole.shape.inserted(0, p.leading);
         std::vector<std::vector<std::string>> dims = v.sharding->spec.dims();
         dims.insert(dims.begin(), v.sharding->unreduced);
         p.sharding = NamedSharding(p.sharding->mesh(), PartitionSpec::of(std::move(dims)));
@@ -278,7 +287,7 @@ void Compiled::set_sharding(Port& p, const NamedSharding& s) const {
   p.sharding = s;
   p.placement = detail::make_placement(s);
   const Shape block = detail::block_shape(axes, s.spec(), p.whole.shape);
-  p.dims = out_of_order({block.begin() + (p.addends > 0 ? 1 : 0), block.end()}, p.order);
+  p.dims = out_of_order({block.begin() + (p.leading > 0 ? 1 : 0), block.end()}, p.order);
   p.partition_of.clear();
   for (int id : axes.device_ids) p.partition_of.push_back(partition_on(id));
 }

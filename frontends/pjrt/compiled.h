@@ -19,17 +19,18 @@ namespace weft::pjrt {
 struct Port {
   ElementType type;
   std::vector<std::int64_t> dims;  ///< of a device's block
-  /// Of the array in the order in which it lies in memory; where blocks are addends of it, with a leading dimension of the addends.
+  /// Of the array in the order in which it lies in memory; with a leading dimension where each device has one of several.
   detail::Aval whole;
   const char* memory_kind;
   bool is_donated = false;                             ///< an argument that is deleted by a call
   const detail::mlir::NarrowFormat* narrow = nullptr;  ///< its elements, where weft has no dtype of them: `whole` is of their bits
-  std::int64_t addends = 0;  ///< 0: devices hold blocks of the array; else so many in a row hold what adds up to it
+  std::int64_t leading = 0;  ///< the size of that dimension; 0: there is none, and devices hold blocks of the array
+  bool is_sum = false;       ///< along the leading dimension are addends of the array; else the arrays of replicas
   Order order = {};
   /// The dimension of `whole` that is the array's dimension d.
   int stored_at(int d) const {
     if (!order.empty()) return static_cast<int>(std::find(order.begin(), order.end(), d) - order.begin());
-    return d + (addends > 0 ? 1 : 0);
+    return d + (leading > 0 ? 1 : 0);
   }
   // For a program over several devices.
   std::optional<NamedSharding> sharding;
@@ -53,7 +54,8 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   std::string name, fingerprint;
   std::vector<Port> arguments, results;
   std::vector<int> devices;  ///< the ids of those it was compiled for
-  int num_partitions = 1;
+  int num_devices = 1;       ///< partitions, or replicas
+  int num_replicas() const { return options.num_replicas; }
   detail::Executable& executable() const { return *executable_; }
 
  private:

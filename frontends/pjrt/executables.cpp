@@ -66,7 +66,7 @@ Executable::Executable(std::shared_ptr<const Compiled> c) : compiled(std::move(c
   const auto is_ordered = [](const Port& p) { return !p.order.is_default(); };
   const bool has_layouts = std::any_of(compiled->arguments.begin(), compiled->arguments.end(), is_ordered) ||
                            std::any_of(compiled->results.begin(), compiled->results.end(), is_ordered);
-  program = compiled->num_partitions > 1 || has_layouts ? outline_of(*compiled) : compiled->code;
+  program = (compiled->num_devices > 1 && compiled->num_replicas() == 1) || has_layouts ? outline_of(*compiled) : compiled->code;
 }
 
 const std::vector<NamedValue>& Executable::costs() {
@@ -100,9 +100,11 @@ void Compile(CompileForTopologyArgs& a) {
 
 void Executable_Destroy(ObjectArgs<Executable>& a) { delete a.object; }
 void Executable_Name(TextArgs<Executable>& a) { a.text = a.object->compiled->name.c_str(), a.size = a.object->compiled->name.size(); }
-void Executable_NumReplicas(ValueArgs<Executable, std::size_t>& a) { a.value = 1; }
+void Executable_NumReplicas(ValueArgs<Executable, std::size_t>& a) {
+  a.value = static_cast<std::size_t>(a.object->compiled->num_replicas());
+}
 void Executable_NumPartitions(ValueArgs<Executable, std::size_t>& a) {
-  a.value = static_cast<std::size_t>(a.object->compiled->num_partitions);
+  a.value = static_cast<std::size_t>(a.object->compiled->num_devices / a.object->compiled->num_replicas());
 }
 void Executable_NumOutputs(ValueArgs<Executable, std::size_t>& a) { a.value = a.object->types.size(); }
 // Code is compiled, and recompiled with optimisation, while a program runs.
@@ -174,7 +176,7 @@ void LoadedExecutable_AddressableDevices(ListArgs<LoadedExecutable, Device* cons
 }
 void LoadedExecutable_GetDeviceAssignment(BytesArgs<LoadedExecutable>& a) {
   const Compiled& c = *a.object->compiled;
-  give_bytes(a, device_assignment_bytes(c.devices, 1, c.num_partitions));
+  give_bytes(a, device_assignment_bytes(c.devices, c.num_replicas(), c.num_devices / c.num_replicas()));
 }
 void LoadedExecutable_Delete(ObjectArgs<LoadedExecutable>& a) { a.object->is_deleted = true; }
 void LoadedExecutable_IsDeleted(ValueArgs<LoadedExecutable, bool>& a) { a.value = a.object->is_deleted; }
@@ -190,7 +192,7 @@ void LoadedExecutable_Execute(ExecuteArgs& a) {
   const std::span<Device* const> on = a.device ? std::span<Device* const>(one) : std::span<Device* const>(e.addressable);
   if (on.size() != a.num_devices)
     invalid(fmt::format("{}: arguments for {} devices are given, it runs on {}", e.compiled->name, a.num_devices, on.size()));
-  if (a.device && e.compiled->num_partitions != 1) not_supported("running a program of several devices on one of them");
+  if (a.device && e.compiled->num_devices != 1) not_supported("running a program of several devices on one of them");
   const std::shared_ptr<Progress> done = e.compiled->execute(on, a.arguments, a.num_args, a.outputs, not_donated, e.client.queue);
   if (a.complete)
     for (std::size_t d = 0; d < a.num_devices; ++d) a.complete[d] = new Event{done};

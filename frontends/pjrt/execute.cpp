@@ -76,7 +76,7 @@ Array Compiled::argument(std::size_t i, std::span<Content> parts, bool donated) 
     // The program was compiled to write to it.
     return donated ? taken(std::move(x)) : copied(detail::as_concrete(x)->buffer);
   };
-  if (num_partitions == 1) {
+  if (num_devices == 1) {
     if (!p.is_donated) return parts[0].take();
     return Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(p.whole, elements(0))));
   }
@@ -99,7 +99,7 @@ std::vector<Array> Compiled::run(std::span<Device* const> on, std::vector<Conten
   values.reserve(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i)
     values.push_back(argument(i, std::span(contents).subspan(i * on.size(), on.size()), donated[i]));
-  const auto call = [&] { return executable_->call(values, num_partitions == 1 ? on[0]->device.id() : run_on_[0].id()); };
+  const auto call = [&] { return executable_->call(values, num_devices == 1 ? on[0]->device.id() : run_on_[0].id()); };
   std::vector<Array> given;
   // The time of a program is known after some calls, unless the length of its loops depends on values.
   if (has_open_loops_ || num_timed_ < kTimed) {
@@ -129,7 +129,7 @@ std::vector<Array> Compiled::run(std::span<Device* const> on, std::vector<Conten
       out[i * on.size() + d] =
           Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(p.type, in_order(p.dims, p.order)), std::move(elements))));
     };
-    if (num_partitions == 1) {
+    if (num_devices == 1) {
       give(0, detail::whole_of(given[i], on[0]->device.id()));
       continue;
     }

@@ -17,11 +17,11 @@ std::string sharding_text(const Port& p) {
   if (!p.sharding) return "{replicated}";
   const detail::MeshAxes& mesh = p.sharding->mesh().axes();
   const PartitionSpec& spec = p.sharding->spec();
-  const int first = p.addends > 0 ? 1 : 0, num_dims = p.whole.ndim() - first;
+  const int first = p.is_sum ? 1 : 0, num_dims = p.whole.ndim() - first;
   std::vector<std::int64_t> tiles;
   std::int64_t count = 1;
   for (int d = 0; d < num_dims; ++d) tiles.push_back(mesh.size_of(spec.axes_of(p.stored_at(d)))), count *= tiles.back();
-  if (count == 1 && p.addends == 0) return "{replicated}";
+  if (count == 1 && !p.is_sum) return "{replicated}";
   // The tiles' dimensions are followed by those of the devices that have the same tile: copies, then partial sums, by the mesh's axes in
   // order.
   std::vector<std::string> of_copies, of_addends;
@@ -53,7 +53,7 @@ std::string type_text(const Port& p) {
   static constexpr const char* names[] = {"i1",   "i8",  "i16",  "i32", "i64", "ui8",          "ui16",        "ui32",
                                           "ui64", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>"};
   std::string out = "tensor<";
-  const int num_dims = p.whole.ndim() - (p.addends > 0 ? 1 : 0);
+  const int num_dims = p.whole.ndim() - (p.is_sum ? 1 : 0);
   for (int d = 0; d < num_dims; ++d) out += fmt::format("{}x", p.whole.shape[p.stored_at(d)]);
   return out + (p.narrow ? std::string(p.narrow->mlir) : std::string(names[p.whole.dtype.id()])) + ">";
 }
@@ -106,7 +106,7 @@ std::string outline_of(const Compiled& c) {
   return fmt::format(
       "module {} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32, mhlo.spmd_output_sharding = \"{}\", "
       "mhlo.spmd_parameters_shardings = [{}]{}}} {{\n  func.func public @main({}) -> ({}) {{\n{}    return{}{}{}{}\n  }}\n}}\n",
-      detail::mlir::symbol(c.name), c.num_partitions, of_results, fmt::join(parameters, ", "), layouts_text(c), fmt::join(arguments, ", "),
+      detail::mlir::symbol(c.name), c.num_devices, of_results, fmt::join(parameters, ", "), layouts_text(c), fmt::join(arguments, ", "),
       fmt::join(types, ", "), fmt::join(lines, ""), values.empty() ? "" : " ", fmt::join(values, ", "), values.empty() ? "" : " : ",
       fmt::join(types, ", "));
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "weft/core/base/sizes.h"
+#include "weft/frontends/stablehlo/import/manual.h"
 #include "weft/frontends/stablehlo/import/sharding.h"
 #include "weft/frontends/stablehlo/read.h"
 
@@ -56,9 +57,15 @@ ImportedProgram import_program(std::string_view text, const std::string& name, S
   p.name = module.name;
   for (const mlir::NamedMesh& m : module.meshes) p.meshes.push_back(mlir::mesh_of(m.mesh, m.name, importer));
   p.num_partitions = count_of(module, "mhlo.num_partitions", importer), p.num_replicas = count_of(module, "mhlo.num_replicas", importer);
-  const StablehloProgram imported = importer.import_function("main");
-  if (!imported.checks.empty()) importer.fail(main->place, "@main checks its results, which a program that is called must not do");
-  p.jaxpr = imported.jaxpr;
+  if (p.num_replicas > 1) {
+    if (p.num_partitions > 1)
+      importer.fail(main->place, fmt::format("{} replicas of {} partitions are not supported", p.num_replicas, p.num_partitions));
+    p.jaxpr = mlir::import_replicas(importer, "main", p.num_replicas, loc);
+  } else {
+    const StablehloProgram imported = importer.import_function("main");
+    if (!imported.checks.empty()) importer.fail(main->place, "@main checks its results, which a program that is called must not do");
+    p.jaxpr = imported.jaxpr;
+  }
   auto at = [](const std::vector<Attribute>& all, std::size_t i) { return i < all.size() ? &all[i] : nullptr; };
   for (std::size_t i = 0; i < main->body.types.size(); ++i) {
     p.arguments.push_back(value_of(main->body.types[i], at(main->argument_attributes, i), main->place, importer));

@@ -48,7 +48,8 @@ struct ProgramValue {
 };
 
 /// A module: its function @main as a program of whole arrays. Parts that a module says one device of a mesh does (`sdy.manual_computation`)
-/// are shard_map equations, values whose division it states (`sdy.sharding_constraint`) sharding_constraint equations.
+/// are shard_map equations, values whose division it states (`sdy.sharding_constraint`) sharding_constraint equations. Of several replicas
+/// the program takes and gives what all of them have, each array with a leading dimension of replicas; types are those of one.
 struct ImportedProgram {
   std::string name;  ///< of the module: jit_f
   Jaxpr jaxpr;

@@ -48,8 +48,9 @@ Groups rows_of(const OpCall& c, const Attribute& a) {
   return out;
 }
 
-/// Whether the numbers are those of partitions, which a mesh's devices are; else they are those of replicas.
-bool among_partitions(const OpCall& c) {
+/// Whether the numbers are those of a mesh's devices, which are partitions or replicas; else they are those of the only replica.
+bool among_devices(const OpCall& c) {
+  if (const ManualScope* const scope = c.importer().manual(); scope && scope->of_replicas) return true;
   const Attribute* handle = c.find("channel_handle");
   const Attribute* number = handle ? handle->find("handle") : nullptr;
   return number && number->integer > 0;
@@ -158,12 +159,12 @@ std::optional<Lines> parts_of_lines(const MeshAxes& mesh, const Groups& groups) 
   return Lines{{mesh.names[*axis]}, even ? static_cast<std::int64_t>(parts[0].size()) : 0, parts};
 }
 
-Lines lines_of(const OpCall& c, const Attribute& given, bool are_partitions) {
+Lines lines_of(const OpCall& c, const Attribute& given, bool are_devices) {
   const bool by_axes = given.kind == Attribute::Kind::dictionary && given.find("axes");
-  if (!by_axes && !are_partitions) {
+  if (!by_axes && !are_devices) {
     // There is one replica.
     for (const std::vector<int>& g : rows_of(c, given))
-      if (g.size() > 1) c.fail("its groups are of several replicas; weft's programs are divided into partitions");
+      if (g.size() > 1) c.fail("its groups are of several replicas, and the module has one");
     return {};
   }
   if (by_axes) {
@@ -209,7 +210,7 @@ void check_own(const OpCall& c, const Lines& lines) {
 }
 
 Lines own_lines_of(const OpCall& c) {
-  Lines lines = lines_of(c, c.need("replica_groups"), among_partitions(c));
+  Lines lines = lines_of(c, c.need("replica_groups"), among_devices(c));
   check_own(c, lines);
   return lines;
 }
@@ -259,6 +260,13 @@ Array combined(const OpCall& c, const Lines& lines, const Array& x) {
   }
   return reshape_to(sum, x.shape(), c.loc);
 }
+
+/// The older form of an all_reduce that adds, which early versions of JAX write for maps within maps.
+const Import cross_replica_sum_import("stablehlo.cross-replica-sum", [](OpCall& c) -> Values {
+  const Lines lines = own_lines_of(c);
+  if (lines.axes.empty()) return {c.in(0)};
+  return {bind_psum(c.in(0), lines.axes, lines.groups, c.loc)};
+});
 
 int dimension_of(const OpCall& c, const char* name, const Array& x) {
   const std::int64_t d = c.integer(name);
@@ -466,11 +474,11 @@ PpermuteParams permutation_of(const OpCall& c) {
 }
 
 const Import collective_permute_import("stablehlo.collective_permute", [](OpCall& c) -> Values {
-  if (!among_partitions(c)) {
+  if (!among_devices(c)) {
     // There is one replica: it has its own array, or zeros.
     const Groups pairs = rows_of(c, c.need("source_target_pairs"));
     for (const std::vector<int>& p : pairs)
-      if (p != std::vector<int>{0, 0}) c.fail("its pairs are of several replicas; weft's programs are divided into partitions");
+      if (p != std::vector<int>{0, 0}) c.fail("its pairs are of several replicas, and the module has one");
     return {pairs.empty() ? fill_shape(scalar(c.in(0), 0), c.in(0).shape(), c.loc) : c.in(0)};
   }
   return {bind_ppermute(c.in(0), permutation_of(c), c.loc)};
@@ -485,15 +493,10 @@ const Import collective_broadcast_import("stablehlo.collective_broadcast", [](Op
   return {reshape_to(slice_axis(all, 0, 0, 1, c.loc), c.in(0).shape(), c.loc)};
 });
 
-const Import partition_id_import("stablehlo.partition_id", [](OpCall& c) -> Values {
-  const ManualScope* const scope = c.importer().manual();
-  if (!scope) {
-    const Attribute* n = c.importer().module().attributes.find("mhlo.num_partitions");
-    if (n && n->integer > 1) scope_of(c);
-    return {make_literal(Number(0), uint32)};
-  }
-  const MeshAxes& mesh = scope->mesh;
-  if (mesh.names.empty()) return {make_literal(Number(mesh.device_ids.empty() ? 0 : mesh.device_ids[0]), uint32)};
+/// The number of the device that runs the program.
+Array device_number(const OpCall& c, const ManualScope& scope) {
+  const MeshAxes& mesh = scope.mesh;
+  if (mesh.names.empty()) return make_literal(Number(mesh.device_ids.empty() ? 0 : mesh.device_ids[0]), uint32);
   check_own(c, {mesh.names, 1, {}});
   Array at = position_along(c, mesh, mesh.names);
   if (!mesh.device_ids.empty()) {
@@ -502,12 +505,22 @@ const Import partition_id_import("stablehlo.partition_id", [](OpCall& c) -> Valu
     const Array table = array_of_elements(ids.data(), int64, n, {n}, {}, c.loc);
     at = entry_at(c, table, at);
   }
-  return {convert(Arg(at, c.loc), uint32)};
+  return convert(Arg(at, c.loc), uint32);
+}
+
+const Import partition_id_import("stablehlo.partition_id", [](OpCall& c) -> Values {
+  const ManualScope* const scope = c.importer().manual();
+  if (scope && !scope->of_replicas) return {device_number(c, *scope)};
+  const Attribute* n = c.importer().module().attributes.find("mhlo.num_partitions");
+  if (!scope && n && n->integer > 1) scope_of(c);
+  return {make_literal(Number(0), uint32)};
 });
 
 const Import replica_id_import("stablehlo.replica_id", [](OpCall& c) -> Values {
+  const ManualScope* const scope = c.importer().manual();
+  if (scope && scope->of_replicas) return {device_number(c, *scope)};
   const Attribute* n = c.importer().module().attributes.find("mhlo.num_replicas");
-  if (n && n->integer > 1) c.fail("it is one of several replicas; weft's programs are divided into partitions");
+  if (n && n->integer > 1) c.fail("a module of several replicas is a program that devices run together; it is no function of one device");
   return {make_literal(Number(0), uint32)};
 });
 

@@ -112,6 +112,7 @@ std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c);
 struct ManualScope {
   MeshAxes mesh;
   std::vector<std::string> axes;
+  bool of_replicas = false;  ///< the mesh's devices are replicas of the whole program, not its partitions
   friend bool operator==(const ManualScope&, const ManualScope&) = default;
 };
 

@@ -8,6 +8,7 @@
 #include "weft/core/functions/collectives.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/shard_map.h"
+#include "weft/core/ops/movement/movement.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 
 namespace weft::detail::mlir {
@@ -70,6 +71,35 @@ Values run_manual(OpCall& c, const ManualComputation& m) {
   if (m.axes.empty()) return out;
   const Arrays arrays = bind_shard_map(std::move(p), c.ins(), c.loc);
   return {arrays.begin(), arrays.end()};
+}
+
+Jaxpr import_replicas(Importer& importer, const std::string& function, int replicas, SourceLoc loc) {
+  const std::string axis = "replica";
+  ManualScope scope{{}, {axis}, true};
+  scope.mesh.names = {axis}, scope.mesh.sizes = {replicas};
+  const StablehloProgram own = importer.within(scope, [&] { return importer.import_function(function); });
+  if (!own.checks.empty()) throw Error(fmt::format("@{} checks its results, which several replicas don't have in common", function), loc);
+  const auto stacked = [&](std::span<const Aval> avals, std::int64_t n) {
+    std::vector<Aval> out;
+    for (const Aval& a : avals) out.push_back(a.with_shape(a.shape.inserted(0, n)));
+    return out;
+  };
+  const auto inputs = own.jaxpr.data().input_avals();
+  const std::vector<Aval> results = own.jaxpr.data().output_avals();
+  ShardMapParams p;
+  p.mesh = scope.mesh;
+  p.in_specs.specs.assign(inputs.size(), PartitionSpec(axis));
+  p.out_specs.specs.assign(results.size(), PartitionSpec(axis));
+  TraceRequest request{"replica", stacked(inputs, 1), {}};
+  request.axes.push_back({axis, replicas});
+  p.jaxpr = trace_jaxpr(request, [&](std::span<const Array> blocks) {
+    Arrays given, out;
+    for (std::size_t i = 0; i < blocks.size(); ++i) given.push_back(reshape_to(blocks[i], inputs[i].shape, loc));
+    for (const Array& x : eval_jaxpr(own.jaxpr, given)) out.push_back(reshape_to(x, x.shape().inserted(0, 1), loc));
+    return out;
+  });
+  return trace_jaxpr({"stablehlo replicas", stacked(inputs, replicas), {}},
+                     [&](std::span<const Array> arrays) { return bind_shard_map(std::move(p), arrays, loc); });
 }
 
 }  // namespace weft::detail::mlir

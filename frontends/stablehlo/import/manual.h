@@ -1,4 +1,4 @@
-// Programs of one device of a mesh (`sdy.manual_computation`), and where an operation is in one.
+// Programs of one device of a mesh (`sdy.manual_computation`, replicas), and where an operation is in one.
 #pragma once
 #include "weft/core/ir/mesh_axes.h"
 #include "weft/frontends/stablehlo/import/importer.h"
@@ -13,5 +13,9 @@ struct ManualComputation {
 };
 /// The operation's region as a shard_map equation. Throws through the operation.
 Values run_manual(OpCall& c, const ManualComputation& m);
+
+/// A function of a module of several replicas, as a program of what all of them have: each array with a leading dimension of replicas, over
+/// which a shard_map equation runs the function.
+Jaxpr import_replicas(Importer& importer, const std::string& function, int replicas, SourceLoc loc);
 
 }  // namespace weft::detail::mlir
