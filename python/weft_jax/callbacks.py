@@ -14,6 +14,8 @@ import weakref
 
 import numpy as np
 
+from weft_jax import versions
+
 #: Of this process: a program that was kept as bytes calls no other process's functions.
 PROCESS = int.from_bytes(os.urandom(7), "little")
 
@@ -38,7 +40,8 @@ class HostFunction:
         if len(out) != len(self.results):
             raise RuntimeError(f"Mismatched number of outputs from callback. Expected: {len(self.results)}, Actual: {len(out)}")
         for i, (value, aval) in enumerate(zip(out, self.results)):
-            value = dtypes.canonicalize_value(np.asarray(value))
+            value = np.asarray(value)
+            value = value.astype(dtypes.canonicalize_dtype(value.dtype), copy=False)
             if value.shape != aval.shape:
                 raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, Actual: {value.shape}")
             if value.dtype != aval.dtype:
@@ -78,7 +81,7 @@ def host_call(ctx, function, operands, result_avals, has_side_effect, token=None
     """Writes down the call of a HostFunction. With a token, calls keep their order; then the first result is the next token."""
     from jax._src.interpreters import mlir
 
-    types = [mlir.aval_to_ir_type(ctx.module_context, a) for a in result_avals]
+    types = [versions.ir_type(ctx, a) for a in result_avals]
     return list(mlir.custom_call(
         "weft.host_callback",
         result_types=[mlir.token_type(), *types] if token else types,
@@ -159,7 +162,7 @@ def _as_in_a_new_thread():
     """JAX's context as a function of the host finds it: it has no mesh and no trace of the program's caller, in whose thread it runs."""
     from jax._src import core, mesh, sharding_impls
 
-    with sharding_impls._internal_use_concrete_mesh(mesh.empty_concrete_mesh), mesh.use_abstract_mesh(mesh.empty_abstract_mesh), core.eval_context():
+    with sharding_impls._internal_use_concrete_mesh(versions.no_mesh()), mesh.use_abstract_mesh(mesh.empty_abstract_mesh), core.eval_context():
         yield
 
 
@@ -202,4 +205,5 @@ def register(library):
     mlir.register_lowering(debugging.debug_callback_p, debugging.debug_callback_lowering, platform="weft")
     mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform="weft")
     mlir.register_lowering(debugging.inspect_sharding_p, _inspect_sharding(debugging._inspect_sharding_lowering_rule), platform="weft")
-    mlir.register_lowering(debugging.debug_print_p, debugging.debug_print_lowering_rule, platform="weft")
+    if hasattr(debugging, "debug_print_p"):  # else it is a debug_callback
+        mlir.register_lowering(debugging.debug_print_p, debugging.debug_print_lowering_rule, platform="weft")

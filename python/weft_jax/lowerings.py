@@ -8,6 +8,8 @@ import logging
 
 import numpy as np
 
+from weft_jax import versions
+
 #: Element types that QR is computed with; of others JAX's own rule says that it can't be.
 QR_DTYPES = tuple(map(np.dtype, ("float32", "float64", "complex64", "complex128")))
 #: Primitives that are lowered as on the CPU.
@@ -26,7 +28,7 @@ def _qr(otherwise):
         exports = ctx.module_context.lowering_parameters.for_export
         if pivoting or exports or not core.is_constant_shape(shape) or 0 in shape or dtype not in QR_DTYPES:
             return otherwise(ctx, a, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
-        types = [mlir.aval_to_ir_type(ctx.module_context, aval) for aval in ctx.avals_out]
+        types = [versions.ir_type(ctx, aval) for aval in ctx.avals_out]
         return list(mlir.custom_call("weft.qr", result_types=types, operands=[a], backend_config={"full_matrices": ir.BoolAttr.get(full_matrices)}).results)
 
     return rule

@@ -8,6 +8,7 @@ from jax.experimental.custom_partitioning import custom_partitioning
 from jax.experimental.shard_alike import shard_alike
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
+set_mesh = jax.set_mesh if hasattr(jax, "set_mesh") else jax.sharding.use_mesh
 x = np.linspace(0.5, 2.0, 12, dtype=np.float32).reshape(3, 4)
 square = x.T @ x + 4 * np.eye(4, dtype=np.float32)
 
@@ -140,6 +141,8 @@ def test_shard_map():
 def test_collectives_beside_other_work():
     from jax._src.lax import parallel
 
+    if not hasattr(parallel, "psum_start"):
+        pytest.skip("this JAX has no asynchronous collectives")
     f = jax.shard_map(lambda b: jnp.sin(b) + parallel.psum_start(b, "i").done(), mesh=mesh(), in_specs=P("i", "j"), out_specs=P("i", "j"))
     a = np.arange(16, dtype=np.float32).reshape(4, 4)
     np.testing.assert_allclose(np.asarray(jax.jit(f)(a)), np.sin(a) + np.tile(a[:2] + a[2:], (2, 1)), rtol=1e-6)
@@ -219,7 +222,7 @@ def test_callbacks_under_a_mesh():
         return jax.pure_callback(both, (like, like), v)
 
     m = jax.sharding.Mesh(np.array(jax.devices("weft")), ("i",), axis_types=(AxisType.Explicit,))
-    with jax.set_mesh(m):
+    with set_mesh(m):
         a = jax.device_put(np.arange(8, dtype=np.float32), P("i"))
         first, second = jax.shard_map(body, in_specs=P("i"), out_specs=(P("i"), P("i")))(a)
     np.testing.assert_array_equal(np.asarray(first), np.arange(8) + 1)
@@ -337,7 +340,7 @@ def test_layouts_of_sharded_arrays():
 def test_names_of_programs_need_no_letters():
     # jit_scatter-add: the shardings of its results are read from a text that names it.
     m = jax.sharding.Mesh(np.array(jax.devices("weft")), ("i",), axis_types=(AxisType.Explicit,))
-    with jax.set_mesh(m):
+    with set_mesh(m):
         out = jnp.repeat(jax.device_put(np.eye(4, dtype=np.float32), P("i")), np.array([2, 0, 1, 1]), axis=0, out_sharding=P("i"))
     assert out.sharding.spec == P("i", None)
     np.testing.assert_array_equal(np.asarray(out), np.eye(4)[[0, 0, 2, 3]])
