@@ -80,3 +80,50 @@ TEST_CASE("a loop with neither carry nor inputs of its own, all of which is the 
   CHECK(
       allclose(jit(grad([&](Array x) { return sum(f(x)); }))(a), grad([](Array x) { return 3 * sum(sin(matmul(x, x))); })(a)).item<bool>());
 }
+
+namespace {
+
+/// The scan of the optimised program, its body included, and what stands before it.
+std::pair<std::string, std::string> before_and_loop(const std::string& text) {
+  const std::size_t loop = text.find("scan[");
+  REQUIRE(loop != std::string::npos);
+  return {text.substr(0, loop), text.substr(loop)};
+}
+
+}  // namespace
+
+TEST_CASE("expensive functions of what no step changes are computed before the loop, also those within calls") {
+  const Array a = linspace(-1.f, 2.f, 60).reshape({20, 3}), x = linspace(0.f, 1.f, 60).reshape({20, 3});
+  const auto damped = [](Array c, Array r) { return c * exp(-abs(r)) + roll(c, 1); };
+  const auto plain = [=](Array r, Array c) { return fori_loop(0, 5, [=](Array, Array s) { return damped(s, r); }, c); };
+  const auto called = [=](Array r, Array c) {
+    const auto step = jit(damped);
+    return fori_loop(0, 5, [=](Array, Array s) { return step(s, r); }, c);
+  };
+  const Array want = jit([=](Array r, Array c) {
+    for (int i = 0; i < 5; ++i) c = damped(c, r);
+    return c;
+  })(a, x);
+  for (const std::string& text : {jit(plain).lower(a, x).compile().as_text("jaxpr"), jit(called).lower(a, x).compile().as_text("jaxpr")}) {
+    const auto [before, loop] = before_and_loop(text);
+    CHECK(has(before, "= exp "));
+    CHECK(loop.find("= exp ") == std::string::npos);
+  }
+  CHECK(array_equal(jit(plain)(a, x), want).item<bool>());
+  CHECK(array_equal(jit(called)(a, x), want).item<bool>());
+}
+
+TEST_CASE("what is as fast to compute as to read stays in the loop") {
+  const Array row = linspace(0.f, 1.f, 500), x = zeros({500, 500});
+  // A matrix of differences is 500 times as large as what it is computed from.
+  const auto differences = [](Array r, Array c) {
+    return fori_loop(0, 5, [=](Array, Array s) { return s + roll(s, 1) * (expand_dims(r, 0) - expand_dims(r, 1)); }, c);
+  };
+  // Its operand is read in each step anyway.
+  const auto negative = [](Array r, Array c) { return fori_loop(0, 5, [=](Array, Array s) { return (s + r) * roll(s, 1) - -r; }, c); };
+  CHECK(has(before_and_loop(jit(differences).lower(row, x).compile().as_text("jaxpr")).second, "= sub "));
+  CHECK(has(before_and_loop(jit(negative).lower(row, row).compile().as_text("jaxpr")).second, "= neg "));
+  // Each point is computed on its own, with what it needs in registers for all steps.
+  const auto pointwise = [](Array r, Array c) { return fori_loop(0, 5, [=](Array, Array s) { return s * s + exp(r); }, c); };
+  CHECK(has(before_and_loop(jit(pointwise).lower(row, row).compile().as_text("jaxpr")).second, "= exp "));
+}

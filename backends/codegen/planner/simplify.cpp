@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/backends/codegen/planner/partial_sorts.h"
+#include "weft/backends/codegen/schedule/cost.h"
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/hash.h"
 #include "weft/core/base/nesting.h"
@@ -241,7 +242,7 @@ class Simplifier {
     if (e.op->kind == Kind::reduce_window || e.op->kind == Kind::library) {
       if (const std::optional<Jaxpr> expansion = expand_window(e, types_of(in))) return run(expansion->data(), std::move(in), loc);
     }
-    if (std::optional<HoistedEqn> hoisted = hoist_invariants(e)) {
+    if (std::optional<HoistedEqn> hoisted = hoist_invariants(e, equation_cost)) {
       std::vector<Atom> taken;
       for (std::size_t i : hoisted->before_inputs) taken.push_back(in[i]);
       const std::vector<Atom> values = run(hoisted->before.data(), std::move(taken), loc);

@@ -2,18 +2,19 @@
 #include <algorithm>
 
 #include "weft/core/ir/hoist.h"
+#include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control.h"
 
 namespace weft::detail {
 namespace {
 
-std::optional<HoistedEqn> hoist_scan(const Eqn& e) {
+std::optional<HoistedEqn> hoist_scan(const Eqn& e, ElementCost cost) {
   const auto& p = params_as<Scan::Params>(*e.params);
   if (p.length < 2) return {};
   const auto consts = static_cast<std::size_t>(p.num_consts);
   std::vector<bool> invariant(static_cast<std::size_t>(p.jaxpr.data().num_inputs));
   std::fill_n(invariant.begin(), consts, true);
-  std::optional<InvariantPart> part = take_invariants(p.jaxpr, invariant, consts, Runs::at_least_once);
+  std::optional<InvariantPart> part = take_invariants(inline_calls(p.jaxpr), invariant, consts, Runs::at_least_once, cost);
   if (!part) return {};
   Scan::Params q = p;
   q.num_consts += static_cast<int>(part->before.data().outputs.size());
@@ -22,12 +23,12 @@ std::optional<HoistedEqn> hoist_scan(const Eqn& e) {
 }
 
 // The condition is not hoisted from, as it is usually a comparison. (A loop without steps then computes the hoisted values for nothing.)
-std::optional<HoistedEqn> hoist_while(const Eqn& e) {
+std::optional<HoistedEqn> hoist_while(const Eqn& e, ElementCost cost) {
   const auto& p = params_as<While::Params>(*e.params);
   const auto cond_consts = static_cast<std::size_t>(p.cond_nconsts), consts = static_cast<std::size_t>(p.body_nconsts);
   std::vector<bool> invariant(static_cast<std::size_t>(p.body_jaxpr.data().num_inputs));
   std::fill_n(invariant.begin(), consts, true);
-  std::optional<InvariantPart> part = take_invariants(p.body_jaxpr, invariant, consts, Runs::perhaps_never);
+  std::optional<InvariantPart> part = take_invariants(inline_calls(p.body_jaxpr), invariant, consts, Runs::perhaps_never, cost);
   if (!part) return {};
   While::Params q = p;
   q.body_nconsts += static_cast<int>(part->before.data().outputs.size());
