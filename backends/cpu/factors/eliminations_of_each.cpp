@@ -11,7 +11,7 @@ namespace {
 
 // Sizes of matrices that are factored side by side. For larger ones, and for a single matrix of any size, a library is faster, which
 // works on blocks that fit registers and caches.
-constexpr Columns kFactored{0, 32}, kReflected{16, 32};
+constexpr Columns kFactored{0, 0, 32}, kReflected{16, 0, 32};
 
 template <class T>
 constexpr int kParts = is_complex_number<T> ? 2 : 1;

@@ -23,14 +23,15 @@ void fill_nan(T* x, std::int64_t n) {
   std::fill_n(x, n, T(std::numeric_limits<Real<T>>::quiet_NaN()));
 }
 
-/// Up to which number of columns matrices go side by side: any number of them, of which a single one leaves lanes empty but may be spared a
-/// library's preparations, and as many as there are lanes.
+/// Up to which number of columns matrices go side by side, which takes as long for one matrix as for all lanes: a single one, which may be
+/// spared a library's preparations; how many columns more for each further matrix; and as many matrices as there are lanes.
 struct Columns {
-  int alone, together;
+  int alone, more, together;
 };
 template <class R>
 bool go_side_by_side(int n, std::int64_t count, Columns most) {
-  return n > 0 && n <= (count < side_by_side<R>().lanes ? most.alone : most.together);
+  if (count >= side_by_side<R>().lanes) return n > 0 && n <= most.together;
+  return n > 0 && n <= std::min<std::int64_t>(most.alone + most.more * (count - 1), most.together);
 }
 
 /// Memory for lanes, aligned for the widest vectors.

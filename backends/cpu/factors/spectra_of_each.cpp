@@ -12,7 +12,7 @@ namespace weft::detail::lapack {
 namespace {
 
 // Sizes of matrices that are decomposed side by side; for larger ones LAPACK's reductions to few diagonals are faster.
-constexpr Columns kEigenvalues{16, 24}, kComplexEigenvalues{8, 16}, kSingularValues{12, 16};
+constexpr Columns kEigenvalues{9, 5, 24}, kComplexEigenvalues{7, 3, 16}, kSingularValues{9, 5, 16};
 constexpr std::int64_t kMostElements = 512;  // of singular value decompositions
 constexpr int kMostAdded = 2;                // vectors beyond those that have a singular value
 

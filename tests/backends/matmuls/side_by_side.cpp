@@ -76,7 +76,7 @@ void by_threads(std::vector<Numbers<T>*> results, F&& f) {
     CHECK(std::memcmp(several[k].data(), results[k]->data(), several[k].size() * sizeof(T)) == 0);
 }
 
-constexpr int kCounts[] = {1, 3, 16, 45};
+constexpr int kCounts[] = {1, 2, 3, 6, 16, 45};
 
 template <class T>
 void check_cholesky(int count, int n) {
@@ -296,7 +296,7 @@ void check_eliminations() {
 template <class R>
 void check_spectra() {
   for (const int count : kCounts)
-    for (const int n : {1, 2, 3, 4, 7, 12, 16, 24, 25}) {
+    for (const int n : {1, 2, 3, 4, 7, 9, 10, 12, 14, 16, 20, 24, 25}) {
       CAPTURE(count);
       CAPTURE(n);
       check_eigh<R>(count, n, 0, 1);
@@ -327,7 +327,7 @@ TEST_CASE("eigenvalues and singular values of many small matrices") { check_spec
 
 TEST_CASE("eigenvalues of many small complex matrices") {
   for (const int count : kCounts)
-    for (const int n : {1, 2, 3, 5, 8, 9, 16, 17})
+    for (const int n : {1, 2, 3, 5, 7, 8, 9, 10, 13, 16, 17})
       for (const double scale : {1., 1e-30, 1e30}) {
         CAPTURE(count);
         CAPTURE(n);
