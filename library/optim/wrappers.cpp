@@ -173,7 +173,8 @@ GradientTransformation adaptive_grad_clip(double clipping, double eps) {
                   }});
 }
 GradientTransformation add_noise(double eta, double gamma, Arg key) {
-  return GradientTransformation(detail::make_ref<Noise>(eta, gamma, key.array()));
+  const Array given = key.array();
+  return GradientTransformation(detail::make_ref<Noise>(eta, gamma, given.dtype().is_key() ? given : random::key(given, key.where())));
 }
 GradientTransformation keep_params_nonnegative() {
   return by_leaf({.name = "keep_params_nonnegative",

@@ -73,7 +73,7 @@ GradientTransformation multi_transform(std::vector<std::pair<std::string, Gradie
 /// Each unit's gradient (a column of a matrix, an output of a convolution), scaled to a norm of at most `clipping` times that of its
 /// weights (A. Brock et al., 2021); a weight's norm counts as eps at least.
 GradientTransformation adaptive_grad_clip(double clipping, double eps = 1e-3);
-/// Plus normal noise of variance eta / k^gamma in the k-th update (A. Neelakantan et al., 2015).
+/// Plus normal noise of variance eta / k^gamma in the k-th update (A. Neelakantan et al., 2015), of a key or a seed.
 GradientTransformation add_noise(double eta, double gamma, Arg key);
 /// Updates that don't make parameters negative: those that would, make them 0.
 GradientTransformation keep_params_nonnegative();
