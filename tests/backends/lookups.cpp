@@ -86,3 +86,29 @@ TEST_CASE("lookups: rows that loops go through, computed ones, several in one ke
   // Updated in place by the kernel that reads it.
   same([](Xs x) { return x[0](0).at(x[1](slice(0, 3))).add(x[0](0)[x[1](slice(3, 6))]); }, {table, at});
 }
+
+TEST_CASE("gathered elements that are only stored are moved one by one, others in vectors") {
+  const CodeFrom code("optimized");
+  const Array at = places(-3000, 3000, int32), far = places(-3000, 3000, int64, 3);
+  for (const DType t : {int32, uint32, int64, float32, float64, complex64, bfloat16, uint8}) {
+    CAPTURE(t.name());
+    const Array table = row_of(3000, t);
+    same([](Xs x) { return x[0][x[1]]; }, {table, at}, 0);
+    same([](Xs x) { return x[0][x[1]]; }, {table, far}, 0);
+    same([](Xs x) { return x[0](x[1](newaxis, slice(), newaxis) + arange(3)(slice(), newaxis, newaxis)); }, {table, at}, 0);
+    // Stored more often than gathered, and gathered for sums that a later loop of the kernel takes.
+    same([](Xs x) { return broadcast_to(x[0][x[1](slice(0, 64))](newaxis, slice()), {20, 64}); }, {table, at}, 0);
+    same([](Xs x) { return Arrays{x[0][x[1]], cumsum(x[0][x[1]])}; }, {table, at}, t == float32 ? 1e-5 : 0);
+    same([](Xs x) { return Arrays{x[0][x[1]], x[0][x[1]] + x[0][x[1]]}; }, {table, at}, 0);
+    // Two stores of one gather.
+    same([](Xs x) { return concatenate({x[0][x[1]], x[0][x[1]]}); }, {table, at}, 0);
+    same([](Xs x) { return Arrays{x[0][x[1]], x[0][x[1]].at(5).set(1)}; }, {table, at}, 0);
+    same([](Xs x) { return Arrays{x[0](slice(0, none, 9)), x[0](slice(0, none, 9)).at(5).set(1)}; }, {table}, 0);
+  }
+  const auto toeplitz = [](Xs x) { return x[0][abs(arange(320)(newaxis, slice()) - arange(320)(slice(), newaxis))]; };
+  CHECK(!has(same(toeplitz, {values({320}, 1)}, 0, "schedule"), "unroll"));
+  CHECK(has(same([&](Xs x) { return toeplitz(x) + 1; }, {values({320}, 1)}, 0, "schedule"), "unroll"));
+#ifdef __x86_64__
+  CHECK(!has(same(toeplitz, {values({320}, 1)}, 0, "asm"), "vgather"));
+#endif
+}

@@ -77,6 +77,7 @@ llvm::BasicBlock* KernelEmitter::run_inline(llvm::BasicBlock* at, std::span<Valu
   ir_.SetInsertPoint(body);
   outer_loops();
   if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+  remove_unused_gathers();
   overlap(older);
   return ir_.GetInsertBlock();
 }
@@ -133,6 +134,7 @@ void KernelEmitter::run() {
   // Non-temporal stores are ordered by a fence: other threads may read the results as soon as the function returns.
   if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   ir_.CreateRetVoid();
+  remove_unused_gathers();
   overlap({entry});
 }
 

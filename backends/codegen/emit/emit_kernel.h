@@ -137,6 +137,10 @@ class KernelEmitter {
   Value* load_each(const LaneLoad& l);
   Value* load_gathered(const LaneLoad& l, const Copy& copy);
   void fetch_gathered(int arg, NodeId position, const Copy& copy);
+  // emit_gathered.cpp
+  bool store_gathered(const Store& s, Value* to, Value* v);
+  Value* lane_of_indices(Value* indices, int lane);
+  void remove_unused_gathers();
   void fetch_ahead(int arg, NodeId position, const Address& a, bool is_store);
   static llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
   void store_lanes(const Store& s, const Address& a, Value* v);
@@ -218,6 +222,7 @@ class KernelEmitter {
   bool wide_index_ = false;
   NodeId holds_ = -1;                              ///< a condition that is known to hold
   std::map<int, std::int64_t> sections_;           ///< the loops that are open in a section between borders: where that begins
+  std::vector<llvm::Instruction*> taken_apart_;    ///< gathers whose elements were stored one by one
   bool streamed_ = false;                          // some stores went past the caches
   std::vector<std::pair<Value*, Value*>> ranges_;  // of loops that run over less than their size
 };

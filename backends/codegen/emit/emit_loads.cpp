@@ -98,21 +98,6 @@ Value* KernelEmitter::load_each(const LaneLoad& l) {
   return v;
 }
 
-Value* KernelEmitter::load_gathered(const LaneLoad& l, const Copy& copy) {
-  llvm::Type* const element = l.type->getElementType();
-  Value* pointers = nullptr;
-  if (l.at.indices) {
-    fetch_gathered(l.arg, k_.dag[l.id].operands[0], copy);
-    pointers = ir_.CreateGEP(element, args_[static_cast<std::size_t>(l.arg)], l.at.indices);
-  } else {
-    Value* const first = l.at.odd ? ir_.CreateGEP(element, l.at.pointer, i64(1)) : l.at.pointer;
-    Value* const stride = llvm::ConstantInt::get(index_type(), static_cast<std::uint64_t>(l.at.stride));
-    pointers = ir_.CreateGEP(element, first, ir_.CreateMul(lane_numbers(), builder_.splat(stride, lanes_)));
-  }
-  Value* const all = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(ir_.getInt1Ty(), static_cast<unsigned>(lanes_)));
-  return ir_.CreateMaskedGather(l.type, pointers, l.align, l.mask ? l.mask : all, llvm::Constant::getNullValue(l.type));
-}
-
 Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   const Node& n = k_.dag[id];
   const int arg = static_cast<int>(n.integer);

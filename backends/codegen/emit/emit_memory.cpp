@@ -282,7 +282,7 @@ void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
       ir_.CreateMaskedStore(v, s.guard >= 0 && s.guard != holds_ ? where_any(mask_, a.pointer, s.arg) : a.pointer, align, mask_);
     } else if (streams(s)) {
       store_past_caches(v, a.pointer);
-    } else {
+    } else if (!store_gathered(s, a.pointer, v)) {
       ir_.CreateAlignedStore(v, a.pointer, align);
     }
     return;

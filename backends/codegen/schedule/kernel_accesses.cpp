@@ -175,6 +175,13 @@ bool is_loaded(const Kernel& k, int arg) {
   return std::any_of(k.dag.nodes.begin(), k.dag.nodes.end(), [&](const Node& n) { return n.kind == NodeKind::load && n.integer == arg; });
 }
 
+bool is_gathered(const Kernel& k, NodeId value, int vector) {
+  const Node& n = k.dag[value];
+  std::int64_t stride = 0;
+  return vector >= 0 && n.kind == NodeKind::load && n.operands[1] < 0 && n.dtype.itemsize() >= 4 && (n.dims >> vector & 1) &&
+         !k.dag.stride(n.operands[0], vector, stride);
+}
+
 std::optional<GatheredRow> gathered_row(const Kernel& k, NodeId position, int vector, int rows) {
   if (k.dag[position].kind != NodeKind::index) return {};
   GatheredRow row;

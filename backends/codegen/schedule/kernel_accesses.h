@@ -51,6 +51,9 @@ bool is_aligned_record(const Kernel& k, const Store& s, int vector, int lanes, i
 /// Whether the kernel reads the argument.
 bool is_loaded(const Kernel& k, int arg);
 
+/// Whether the value is a load, of 32 or 64 bits, whose lanes along the loop are at computed places.
+bool is_gathered(const Kernel& k, NodeId value, int vector);
+
 /// Lanes along `vector` that gather elements of a row by computed indices, where an iteration of the loop `rows` goes on to another row.
 struct GatheredRow {
   std::int64_t first = 0, elements = 0;  ///< the row's place beside where the loops are, and its length

@@ -76,6 +76,8 @@ class Scheduler {
   /// as far as their scratch memory stays in the second cache.
   int columns_together() const;
   /// How often a vector loop is unrolled that has so much work in one point.
+  /// Whether the kernel gathers elements to store them, and does nothing else with them: they are moved one by one.
+  bool only_moves_gathered() const;
   int by_work(double w, const LoopPlan& l) const;
 
   // row_blocks.cpp

@@ -198,7 +198,17 @@ int Scheduler::columns_together() const {
   return n;
 }
 
+bool Scheduler::only_moves_gathered() const {
+  const int vector = schedule_.vector_dim;
+  if (k_.nests.size() != 1 || !k_.nests[0].reductions.empty() || !k_.nests[0].repeats.empty()) return false;
+  return std::all_of(k_.nests[0].stores.begin(), k_.nests[0].stores.end(), [&](const Store& s) {
+    std::int64_t along = 0;
+    return is_gathered(k_, s.value, vector) && !is_looked_up(s.value, vector) && k_.dag.stride(s.position, vector, along) && along == 1;
+  });
+}
+
 int Scheduler::by_work(double w, const LoopPlan& l) const {
+  if (only_moves_gathered()) return 1;  // which is enough code
   return static_cast<int>(std::clamp<std::int64_t>(size(l.dim) / schedule_.lanes, 1,
                                                    w < target_.light_work  ? 4
                                                    : w < target_.some_work ? 2
