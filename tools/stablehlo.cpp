@@ -65,8 +65,15 @@ bool is_stablehlo(const std::string& path) {
   return is_binary_stablehlo(std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
-Jaxpr load_program(const std::string& path, const std::string& constants) {
-  return is_stablehlo(path) ? load_stablehlo(path) : load_jaxpr(path, constants);
+Jaxpr load_program(const std::string& path, const std::string& arrays) {
+  if (!is_stablehlo(path)) return load_jaxpr(path, arrays);
+  StablehloOptions options;
+  if (!arrays.empty()) {
+    const std::map<std::string, Array> given = load_npz(arrays);
+    for (auto in = given.find("in0"); in != given.end(); in = given.find(fmt::format("in{}", options.inputs.size())))
+      options.inputs.push_back({in->second.shape(), in->second.dtype()});
+  }
+  return load_stablehlo(path, options);
 }
 
 std::vector<StablehloOutcome> check_stablehlo(const std::string& path, const std::string& platform) {

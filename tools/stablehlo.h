@@ -17,8 +17,9 @@ struct StablehloOutcome {
 /// Whether the file is one in StableHLO: its name ends in `.mlir`, or its bytes are those of bytecode, or of a function that JAX exported.
 bool is_stablehlo(const std::string& path);
 
-/// The program that a file holds, in whatever form: StableHLO or JAX's notation. `constants` is the .npz file of the latter's constants.
-Jaxpr load_program(const std::string& path, const std::string& constants);
+/// The program that a file holds, in whatever form: StableHLO or JAX's notation. `arrays` is an .npz file: the latter's
+/// constants, and the inputs in0, in1, ... for which a program in StableHLO is read whose sizes are open; empty: there is none.
+Jaxpr load_program(const std::string& path, const std::string& arrays);
 
 /// Runs every function without inputs that checks something, and @main, of a file, whose parts are separated by lines `// -----`. What a
 /// part's text does wrong is the outcome of a function without a name.

@@ -25,13 +25,14 @@ struct ExportedTree {
 /// result.
 struct ExportedFile {
   std::string name;
-  Jaxpr program;
+  Ref<RefCounted> program;  ///< an ExportedProgram
   std::vector<std::size_t> kept;
   ExportedTree arguments;  ///< a tuple of those by position and a dict of those by name
   ExportedTree result;
 };
 
 ExportedFile read_exported_file(const std::string& path, SourceLoc loc);
+const Jaxpr& exported_program(const ExportedFile& file);
 /// The leaves of the result in the order of the tree `result`, from those of the arguments. Trees are matched by names and positions.
 std::vector<Array> call_exported(const ExportedFile& file, const Skeleton& arguments, std::span<const Array> leaves, const Skeleton& result,
                                  SourceLoc loc);
@@ -120,8 +121,8 @@ class Exported<R(A...)> {
   }
   /// The function's name in JAX.
   const std::string& name() const { return file_.name; }
-  /// The program, of the arrays that it uses in JAX's order.
-  const Jaxpr& program() const { return file_.program; }
+  /// The program, of the arrays that it uses in JAX's order. Throws Error where there is one for the shapes of each call.
+  const Jaxpr& program() const { return detail::exported_program(file_); }
 
  private:
   detail::ExportedFile file_;
@@ -136,8 +137,9 @@ class Exported<R(A...)> {
 ///
 /// Dicts of JAX's are structs, by the names of the fields, or maps; tuples and lists are std::tuple, pair, array or vector, or structs by
 /// the order of the fields; None is a std::optional without a value. Named tuples and classes that were registered are taken by position.
-/// Throws IoError for a file that can't be read, PytreeError where the result's tree is none such as R, and Error for a file that is
-/// damaged, of symbolic shapes, or for operations that weft doesn't know (as parse_stablehlo).
+/// A function that was exported with symbolic shapes (jax.export.symbolic_shape) takes arrays of any sizes that these permit; its program
+/// is made when it is first called with them. Throws IoError for a file that can't be read, PytreeError where the result's tree is none
+/// such as R, and Error for a file that is damaged, or for operations that weft doesn't know (as parse_stablehlo).
 template <class Signature>
 Exported<Signature> load_exported(const std::string& path, SourceLoc loc = SourceLoc::here()) {
   return Exported<Signature>(detail::read_exported_file(path, loc), loc);

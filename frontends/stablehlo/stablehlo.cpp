@@ -20,10 +20,17 @@ namespace weft {
 namespace detail {
 namespace {
 
-StablehloProgram read_program(std::string_view text, const std::string& function, const std::string& file, SourceLoc loc) {
+StablehloProgram read_program(std::string_view text, const StablehloOptions& options, const std::string& file, SourceLoc loc) {
   const mlir::Module module = mlir::read_module(text, file, loc);
-  if (!module.find(function)) throw Error(fmt::format("{}:1:1: the module has no function @{}", file, function), loc);
-  return mlir::Importer(module, mlir::kept_name(file), loc).import_function(function);
+  const mlir::Function* const f = module.find(options.function);
+  if (!f) throw Error(fmt::format("{}:1:1: the module has no function @{}", file, options.function), loc);
+  mlir::Importer importer(module, mlir::kept_name(file), loc);
+  const bool is_open =
+      std::any_of(f->body.types.begin(), f->body.types.end(), [](const mlir::Type& t) { return t.kind == mlir::Type::Kind::open_tensor; });
+  if (!is_open || options.inputs.empty()) return importer.import_function(options.function);
+  std::vector<Aval> inputs;
+  for (const ShapeDtypeStruct& s : options.inputs) inputs.push_back({s.shape, s.dtype});
+  return importer.import_function(options.function, inputs);
 }
 
 /// The bits of a float without its sign, and the sign.
@@ -108,7 +115,7 @@ std::string compare(const StablehloCheck& check, const Array& actual, const Arra
 
 Jaxpr parse_stablehlo(std::string_view text, StablehloOptions options, SourceLoc loc) {
   return detail::guarded("parse_stablehlo", loc, [&] {
-    const StablehloProgram program = detail::read_program(text, options.function, "stablehlo", loc);
+    const StablehloProgram program = detail::read_program(text, options, "stablehlo", loc);
     const auto& outputs = program.jaxpr.data().outputs;
     if (program.checks.empty()) return program.jaxpr;
     return detail::dce_program(detail::with_outputs(program.jaxpr, {outputs.begin(), outputs.begin() + program.num_results}));
@@ -117,7 +124,7 @@ Jaxpr parse_stablehlo(std::string_view text, StablehloOptions options, SourceLoc
 
 Jaxpr load_stablehlo(const std::string& path, StablehloOptions options, SourceLoc loc) {
   return detail::guarded("load_stablehlo", loc, [&] {
-    const StablehloProgram program = detail::read_program(detail::read_file(path, loc, "load_stablehlo"), options.function, path, loc);
+    const StablehloProgram program = detail::read_program(detail::read_file(path, loc, "load_stablehlo"), options, path, loc);
     const auto& outputs = program.jaxpr.data().outputs;
     if (program.checks.empty()) return program.jaxpr;
     return detail::dce_program(detail::with_outputs(program.jaxpr, {outputs.begin(), outputs.begin() + program.num_results}));
@@ -125,7 +132,7 @@ Jaxpr load_stablehlo(const std::string& path, StablehloOptions options, SourceLo
 }
 
 StablehloProgram parse_stablehlo_checks(std::string_view text, StablehloOptions options, const std::string& file, SourceLoc loc) {
-  return detail::guarded("parse_stablehlo_checks", loc, [&] { return detail::read_program(text, options.function, file, loc); });
+  return detail::guarded("parse_stablehlo_checks", loc, [&] { return detail::read_program(text, options, file, loc); });
 }
 
 bool is_binary_stablehlo(std::string_view bytes) { return detail::mlir::is_bytecode(bytes) || detail::is_exported(bytes); }

@@ -10,9 +10,10 @@
 
 namespace weft {
 
-/// Which function of a module is read.
+/// Which function of a module is read, and for which inputs.
 struct StablehloOptions {
-  std::string function = "main";  ///< its name, without @
+  std::string function = "main";              ///< its name, without @
+  std::vector<ShapeDtypeStruct> inputs = {};  ///< the types of its inputs; only looked at where sizes of them are open
 };
 
 /// One of the checks that a program does of its own results (`check.expect_close`, ...).
@@ -43,9 +44,9 @@ struct StablehloProgram {
 /// its module; load_exported knows its arguments' names, too. Any transform works on the program;
 /// called with its flat inputs it gives its results. Functions that it calls become calls of jit, as in JAX's own programs, and what one
 /// device of a mesh does (`sdy.manual_computation`) a shard_map. Semantics are those of the StableHLO specification
-/// (openxla.org/stablehlo/spec). Throws Error for what is malformed, for dynamic sizes and quantized types, and for operations and custom
-/// calls that weft doesn't know. It names the line and the column of a text, the byte of bytecode, and the line of the program that was
-/// written down where bytecode has it.
+/// (openxla.org/stablehlo/spec). Where sizes of the inputs are open (`tensor<?x4xf32>`), the options state them. Throws Error for what is
+/// malformed, for sizes that depend on values and quantized types, and for operations and custom calls that weft doesn't know. It names the
+/// line and the column of a text, the byte of bytecode, and the line of the program that was written down where bytecode has it.
 Jaxpr parse_stablehlo(std::string_view text, StablehloOptions options = {}, SourceLoc loc = SourceLoc::here());
 
 /// The same of a file. Throws IoError if it can't be read.

@@ -84,3 +84,17 @@ TEST_CASE("stablehlo: QR by reflections and as one call") {
                  4);
   ;
 }
+
+TEST_CASE("stablehlo: tridiagonal systems, the solution among what LAPACK overwrites") {
+  passes_in_main(R"(
+    %l = stablehlo.constant dense<[[0.0, 1.0, -2.0], [0.0, 3.0, 0.5]]> : tensor<2x3xf64>
+    %d = stablehlo.constant dense<[[4.0, 5.0, 6.0], [0.0, 1.0, 2.0]]> : tensor<2x3xf64>
+    %u = stablehlo.constant dense<[[1.0, 2.0, 0.0], [1.0, -1.0, 0.0]]> : tensor<2x3xf64>
+    %b = stablehlo.constant dense<[[[6.0], [17.0], [14.0]], [[2.0], [2.0], [7.0]]]> : tensor<2x3x1xf64>
+    %0:5 = stablehlo.custom_call @lapack_dgtsv_ffi(%l, %d, %u, %b) {mhlo.backend_config = {}} : (tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3x1xf64>) -> (tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3x1xf64>, tensor<2xi32>)
+    check.expect_almost_eq_const %0#3, dense<[[[1.0], [2.0], [3.0]], [[1.0], [2.0], [3.0]]]> : tensor<2x3x1xf64>
+    check.expect_eq_const %0#4, dense<0> : tensor<2xi32>
+    %x = stablehlo.custom_call @xla.sdy.FuncResultSharding(%0#3) {has_side_effect = true, mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@m, [{}]>"}} : (tensor<2x3x1xf64>) -> tensor<2x3x1xf64>
+    check.expect_eq %x, %0#3 : tensor<2x3x1xf64>)",
+                 3);
+}

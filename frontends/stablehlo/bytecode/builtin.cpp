@@ -159,10 +159,13 @@ Type read_type(Table& t, Bytes& b) {
     case kFloat64Type: return scalar_type("f64", float64);
     case kComplexType: return complex_type(t.type(b));
     case kNoneType: return other_type("none");
-    case kTensorTypeWithEncoding: t.attribute(b); [[fallthrough]];
+    case kTensorTypeWithEncoding:
     case kTensorType: {
+      if (code == kTensorTypeWithEncoding) t.attribute(b);
       const std::vector<std::int64_t> sizes = read_sizes(b);
-      return tensor_type(sizes, t.type(b), b);
+      Type type = tensor_type(sizes, t.type(b), b);
+      // The encoding may state bounds.
+      return code == kTensorTypeWithEncoding && type.kind == Type::Kind::open_tensor ? other_type(std::move(type.text)) : type;
     }
     case kTupleType: return tuple_type(read_type_list(t, b));
     default: return other_type(fmt::format("builtin type {}", code));

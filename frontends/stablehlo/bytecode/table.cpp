@@ -337,7 +337,13 @@ Type tensor_type(const std::vector<std::int64_t>& sizes, const Type& element, co
     text += n < 0 ? "?x" : fmt::format("{}x", n);
   }
   text += element.text + ">";
-  if (!known || element.kind != Type::Kind::tensor || element.tensor.shape.size() != 0) return other_type(std::move(text));
+  if (element.kind != Type::Kind::tensor || element.tensor.shape.size() != 0) return other_type(std::move(text));
+  if (!known) {
+    Type t(Type::Kind::open_tensor, std::move(text));
+    t.tensor.dtype = element.tensor.dtype, t.narrow = element.narrow;
+    for (const std::int64_t n : sizes) t.sizes.push_back(std::max<std::int64_t>(n, -1));
+    return t;
+  }
   if (!checked_bytes(sizes, element.tensor.dtype.itemsize())) b.fail(text + " is too large");
   Type t(Type::Kind::tensor, std::move(text));
   t.tensor = {Shape(sizes), element.tensor.dtype};

@@ -2,20 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/files.h"
 #include "weft/core/errors/boundary.h"
-#include "weft/frontends/stablehlo/exported/file.h"
-#include "weft/frontends/stablehlo/import/importer.h"
-#include "weft/frontends/stablehlo/read.h"
+#include "weft/core/ir/rewrite.h"
+#include "weft/frontends/stablehlo/exported/program.h"
 
 namespace weft::detail {
 namespace {
 
 using Kind = ExportedTree::Kind;
-constexpr const char* kMain = "main";
 
 std::string describe(const ExportedTree& t) {
   switch (t.kind) {
@@ -84,30 +81,6 @@ std::size_t num_leaves(const ExportedTree& t) {
   return n;
 }
 
-/// Where the program is one for several platforms, its first argument says for which: it becomes the number of the CPU, or else of the
-/// first. So the others' variants, which may call what only they have, aren't looked at.
-void choose_platform(mlir::Function& main, const std::vector<std::string>& platforms) {
-  const mlir::Attribute* constant = nullptr;
-  if (!main.argument_attributes.empty()) constant = main.argument_attributes[0].find("jax.global_constant");
-  if (!constant || constant->text != "_platform_index" || main.body.arguments.empty()) return;
-  const auto cpu = std::find(platforms.begin(), platforms.end(), "cpu");
-  const std::int64_t index = cpu == platforms.end() ? 0 : cpu - platforms.begin();
-  mlir::Operation op;
-  op.name = "stablehlo.constant", op.place = main.place;
-  op.results = {main.body.arguments[0]}, op.result_types = {main.body.types[0]};
-  mlir::Attribute value(mlir::Attribute::Kind::dense, main.place);
-  value.type = main.body.types[0];
-  const mlir::Type& type = main.body.types[0];
-  if (type.kind != mlir::Type::Kind::tensor || !type.tensor.dtype.is_integer()) return;
-  value.text.resize(static_cast<std::size_t>(type.tensor.dtype.itemsize()));
-  std::memcpy(value.text.data(), &index, value.text.size());
-  op.attributes.keys.emplace_back("value"), op.attributes.items.push_back(std::move(value));
-  main.body.operations.insert(main.body.operations.begin(), std::move(op));
-  main.body.arguments.erase(main.body.arguments.begin());
-  main.body.types.erase(main.body.types.begin());
-  main.argument_attributes.erase(main.argument_attributes.begin());
-}
-
 }  // namespace
 
 void throw_exported_mismatch(const ExportedFile& file, const std::string& path, const ExportedTree& tree, const char* wanted,
@@ -123,17 +96,10 @@ const ExportedTree* exported_child(const ExportedTree& tree, std::string_view na
 
 ExportedFile read_exported_file(const std::string& path, SourceLoc loc) {
   return guarded("load_exported", loc, [&] {
-    const std::string bytes = read_file(path, loc, "load_exported");
-    ExportedParts parts = read_exported(bytes, path, loc);
-    mlir::Module module = mlir::read_module(parts.module, path, loc);
-    const auto main =
-        std::find_if(module.functions.begin(), module.functions.end(), [](const mlir::Function& f) { return f.name == kMain; });
-    if (main == module.functions.end()) throw Error(fmt::format("{}: the module has no function @main", path), loc);
-    choose_platform(*main, parts.platforms);
-    const Jaxpr program = mlir::Importer(module, mlir::kept_name(path), loc, mlir::PartialWindows::dropped).import_function(kMain).jaxpr;
+    auto program = make_ref<ExportedProgram>(read_file(path, loc, "load_exported"), path, loc);
+    ExportedParts& parts = program->parts;
     ExportedFile file{std::move(parts.function), program, std::move(parts.kept), std::move(parts.arguments), std::move(parts.result)};
-    const std::size_t given = num_leaves(file.arguments);
-    const auto inputs = file.program.data().input_avals().size(), outputs = file.program.data().outputs.size();
+    const std::size_t given = num_leaves(file.arguments), inputs = program->num_inputs(), outputs = program->num_outputs();
     if (std::any_of(file.kept.begin(), file.kept.end(), [&](std::size_t k) { return k >= given; }) || file.kept.size() != inputs)
       throw Error(fmt::format("{}: the program takes {} arrays, of {} arguments {} are kept", path, inputs, given, file.kept.size()), loc);
     if (num_leaves(file.result) != outputs)
@@ -144,6 +110,18 @@ ExportedFile read_exported_file(const std::string& path, SourceLoc loc) {
   });
 }
 
+static ExportedProgram& program_of(const ExportedFile& file) { return static_cast<ExportedProgram&>(*file.program); }
+
+const Jaxpr& exported_program(const ExportedFile& file) {
+  const std::optional<Jaxpr>& only = program_of(file).only();
+  if (!only)
+    throw Error(fmt::format("program: `{}` was exported with symbolic shapes: there is a program for the shapes of each call; "
+                            "make_jaxpr of a call gives it",
+                            file.name),
+                {});
+  return *only;
+}
+
 std::vector<Array> call_exported(const ExportedFile& file, const Skeleton& arguments, std::span<const Array> leaves, const Skeleton& result,
                                  SourceLoc loc) {
   // Those by position, and one more tree for those by name.
@@ -151,22 +129,24 @@ std::vector<Array> call_exported(const ExportedFile& file, const Skeleton& argum
   const ExportedTree& named = file.arguments.children[1];
   if (!named.children.empty()) given.children.push_back(named);
   Matching in(file, loc), out(file, loc);
+  ExportedProgram& program = program_of(file);
   in.match(arguments, given, "args", 0);
   std::vector<Array> inputs;
   for (std::size_t i = 0; i < file.kept.size(); ++i) {
     const std::size_t at = in.order.at(file.kept[i]);
     const Array& x = leaves[at];
-    const Aval& wanted = file.program.data().input_avals()[i];
     const auto told = [&] {
       return fmt::format("`{}`: {} is {}, the function takes {}", file.name, leaf_paths(arguments)[at], to_string(x.aval()),
-                         to_string(wanted));
+                         program.type_text(i));
     };
-    if (x.shape() != wanted.shape) throw ShapeError(told(), loc);
-    if (x.dtype() != wanted.dtype) throw DTypeError(told(), loc);
+    if (!program.admits_shape(i, x.shape())) throw ShapeError(told(), loc);
+    if (x.dtype() != program.dtype(i)) throw DTypeError(told(), loc);
     inputs.push_back(x);
   }
   out.match(result, file.result, "result", 0);
-  const std::vector<Array> values = eval_jaxpr(file.program, inputs);
+  std::vector<Aval> types;
+  for (const Array& x : inputs) types.push_back({x.shape(), x.dtype()});
+  const std::vector<Array> values = eval_jaxpr(program.of_inputs(types, loc), inputs);
   std::vector<Array> ordered(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) ordered.at(out.order[i]) = values[i];
   return ordered;

@@ -18,8 +18,8 @@ const Import fft_import("stablehlo.fft", [](OpCall& c) -> Values {
                                    std::pair("IRFFT", FftType::irfft)})
     if (kind.text == name) {
       // An empty array has no transform.
-      const ShapeDtypeStruct& out = c.result();
-      if (c.in(0).size() == 0 && out.shape.num_elements() == 0) return {fill_shape(make_literal(Number(0), out.dtype), out.shape, c.loc)};
+      const Shape shape = c.result_shape(c.in(0));
+      if (c.in(0).size() == 0 && shape.num_elements() == 0) return {fill_shape(make_literal(Number(0), c.result_dtype()), shape, c.loc)};
       return {fft_of(c.in(0), type, lengths, c.loc)};
     }
   c.fail("there is no transform " + kind.text);

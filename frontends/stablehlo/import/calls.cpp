@@ -21,7 +21,8 @@ Values import_as_it_is(OpCall& c) {
 // Where values are is not what they are.
 const Import sharding_import("custom_call.Sharding", import_as_it_is),
     to_shard_import("custom_call.annotate_device_placement", import_as_it_is),
-    layout_import("custom_call.LayoutConstraint", import_as_it_is);
+    layout_import("custom_call.LayoutConstraint", import_as_it_is),
+    result_import("custom_call.xla.sdy.FuncResultSharding", import_as_it_is);
 
 // JAX's mark of a value as used, which keeps XLA from removing it before a device reads it: no effect here.
 const Import sink_import("custom_call.dce_sink", [](OpCall&) -> Values { return {}; });

@@ -26,7 +26,7 @@ std::vector<int> dims_of(const OpCall& c, const Attribute* a, int ndim) {
 
 /// The product in the result's dtype. Operands of different ones are first given one that holds both.
 Array product(const OpCall& c, const Array& a, const Array& b, const DotDimensions& dims) {
-  const DType as = c.result().dtype;
+  const DType as = c.result_dtype();
   if (a.dtype() == b.dtype()) return dot_product(a, b, dims, as == a.dtype() ? std::optional<DType>() : as, c.loc);
   const DType common = promote_types(promote_types(a.dtype(), b.dtype()), as);
   auto in = [&](const Array& x, DType dtype) { return x.dtype() == dtype ? x : convert(Arg(x, c.loc), dtype); };
@@ -191,7 +191,7 @@ const Import convolution_import("stablehlo.convolution", [](OpCall& c) -> Values
   for (std::size_t i = 0; i < spatial; ++i)
     if (reverses[i]) reversed.push_back(p.dimension_numbers.rhs_spec[i + 2]);
   if (!reversed.empty()) kernel = reverse(kernel, reversed, c.loc);
-  const DType as = c.result().dtype;
+  const DType as = c.result_dtype();
   if (x.dtype() != kernel.dtype()) x = convert(Arg(x, c.loc), as), kernel = convert(Arg(kernel, c.loc), as);
   if (as.is_bool()) {  // whether any of the products is true
     x = convert(Arg(x, c.loc), int32), kernel = convert(Arg(kernel, c.loc), int32);

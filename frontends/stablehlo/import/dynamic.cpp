@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/sizes.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 #include "weft/frontends/stablehlo/import/importer.h"
 
@@ -17,11 +18,18 @@ Attribute list_of(const OpCall& c, const std::vector<std::int64_t>& values) {
   return list;
 }
 
+Attribute pairs_of(const OpCall& c, const std::vector<std::int64_t>& flat) {
+  Attribute pairs = list_of(c, {});
+  for (std::size_t i = 0; i + 1 < flat.size(); i += 2) pairs.items.push_back(list_of(c, {flat[i], flat[i + 1]}));
+  return pairs;
+}
+
 /// The values of an operand of integers, which may be computed from constants.
 std::vector<std::int64_t> constant(const OpCall& c, std::size_t i) {
   const Array x = concrete_or_empty(c.in(i));
   if (x.is_empty_handle()) c.fail(fmt::format("operand {} is known at run time only; sizes must be constants", i));
-  if (!x.dtype().is_integer() || x.ndim() > 2 || x.size() > (1 << 16)) c.fail(fmt::format("operand {} is not a list of sizes", i));
+  if ((!x.dtype().is_integer() && !x.dtype().is_bool()) || x.ndim() > 2 || x.size() > (1 << 16))
+    c.fail(fmt::format("operand {} is not a list of sizes", i));
   return x.to_vector<std::int64_t>();
 }
 
@@ -38,11 +46,56 @@ Values as_static(const OpCall& c, const char* name, std::size_t operands,
   return find_import(name)(call);
 }
 
-// The result's type states the shape.
+/// The same of an operation whose result has the shape that operand `operands` states, unless its type does.
+Values as_sized(const OpCall& c, const char* name, std::size_t operands) {
+  Operation op = c.op;
+  if (op.result_types.size() == 1 && op.result_types[0].kind == Type::Kind::open_tensor) {
+    Type& type = op.result_types[0];
+    const std::vector<std::int64_t> sizes = constant(c, operands);
+    if (!checked_bytes(sizes, type.tensor.dtype.itemsize())) c.fail(fmt::format("there is no array of ({})", fmt::join(sizes, ", ")));
+    type.kind = Type::Kind::tensor, type.tensor.shape = Shape(sizes), type.sizes.clear();
+  }
+  Values values;
+  for (std::size_t i = 0; i <= operands; ++i) values.push_back(c.value(i));
+  const OpCall sized(c.importer(), op, std::move(values), c.loc);
+  return as_static(sized, name, operands, {});
+}
+
 const Import broadcast_import("stablehlo.dynamic_broadcast_in_dim",
-                              [](OpCall& c) -> Values { return as_static(c, "stablehlo.broadcast_in_dim", 1, {}); });
-const Import reshape_import("stablehlo.dynamic_reshape", [](OpCall& c) -> Values { return as_static(c, "stablehlo.reshape", 1, {}); });
-const Import iota_import("stablehlo.dynamic_iota", [](OpCall& c) -> Values { return as_static(c, "stablehlo.iota", 0, {}); });
+                              [](OpCall& c) -> Values { return as_sized(c, "stablehlo.broadcast_in_dim", 1); });
+const Import reshape_import("stablehlo.dynamic_reshape", [](OpCall& c) -> Values { return as_sized(c, "stablehlo.reshape", 1); });
+const Import iota_import("stablehlo.dynamic_iota", [](OpCall& c) -> Values { return as_sized(c, "stablehlo.iota", 0); });
+
+const Import top_k_import("custom_call.stablehlo.dynamic_top_k", [](OpCall& c) -> Values {
+  Attribute k(Attribute::Kind::integer, c.op.place);
+  k.integer = constant(c, 1)[0];
+  return as_static(c, "chlo.top_k", 1, {{"k", std::move(k)}});
+});
+
+/// The arrays and the values to start from, then what reduce_window has as attributes.
+const Import reduce_window_import("custom_call.stablehlo.dynamic_reduce_window", [](OpCall& c) -> Values {
+  constexpr std::size_t kSizes = 5;
+  if (c.num_operands() < kSizes + 2) c.fail("operands are missing");
+  const std::size_t n = c.num_operands() - kSizes;
+  return as_static(c, "stablehlo.reduce_window", n,
+                   {{"window_dimensions", list_of(c, constant(c, n))},
+                    {"window_strides", list_of(c, constant(c, n + 1))},
+                    {"base_dilations", list_of(c, constant(c, n + 2))},
+                    {"window_dilations", list_of(c, constant(c, n + 3))},
+                    {"padding", pairs_of(c, constant(c, n + 4))}});
+});
+
+/// What a function that was exported with symbolic shapes says of its sizes; the message names the operands behind the condition, `{0}`.
+const Import assertion_import("custom_call.shape_assertion", [](OpCall& c) -> Values {
+  if (constant(c, 0) != std::vector<std::int64_t>{0}) return {};
+  std::string message = c.find("error_message") ? c.need("error_message").text : "a shape is not as the function was exported for";
+  for (std::size_t i = 1; i < c.num_operands(); ++i) {
+    const std::string name = fmt::format("{{{}}}", i - 1);
+    for (std::size_t at = message.find(name); at != std::string::npos; at = message.find(name, at))
+      message.replace(at, name.size(), fmt::format("{}", constant(c, i)[0]));
+  }
+  c.fail(message);
+});
 
 const Import pad_import("stablehlo.dynamic_pad", [](OpCall& c) -> Values {
   return as_static(c, "stablehlo.pad", 2,
@@ -60,10 +113,7 @@ const Import gather_import("stablehlo.dynamic_gather", [](OpCall& c) -> Values {
   return as_static(c, "stablehlo.gather", 2, {{"slice_sizes", list_of(c, constant(c, 2))}});
 });
 const Import conv_import("stablehlo.dynamic_conv", [](OpCall& c) -> Values {
-  const std::vector<std::int64_t> flat = constant(c, 2);
-  Attribute pairs = list_of(c, {});
-  for (std::size_t i = 0; i + 1 < flat.size(); i += 2) pairs.items.push_back(list_of(c, {flat[i], flat[i + 1]}));
-  return as_static(c, "stablehlo.convolution", 2, {{"padding", std::move(pairs)}});
+  return as_static(c, "stablehlo.convolution", 2, {{"padding", pairs_of(c, constant(c, 2))}});
 });
 
 }  // namespace

@@ -154,7 +154,7 @@ const Import select_import(
 
 // A complex number is converted to a real one, or a bool, by its real part. A float beyond the range of an integer becomes the nearest.
 const Import convert_import("stablehlo.convert", [](OpCall& c) -> Values {
-  const DType to = c.result().dtype;
+  const DType to = c.result_dtype();
   Array x = c.in(0);
   if (x.dtype() == to) return {x};
   if (x.dtype().is_complex() && !to.is_complex()) x = real(Arg(x, c.loc));
@@ -235,11 +235,11 @@ Array split_fields(const OpCall& c, const Array& x, int bits, int count) {
 // Elements of 8 bits and fewer that are kept as wider ones: their bits, and back. Those of fewer than 8 lie side by side in a byte.
 const Import bitcast_import("stablehlo.bitcast_convert", [](OpCall& c) -> Values {
   const NarrowFormat *from = c.value(0).narrow, *to = c.op.result_types[0].narrow;
-  const Shape& shape = c.result().shape;
+  const Shape shape = c.result_shape(c.in(0));
   const int from_size = from ? from->bits : 8, to_size = to ? to->bits : 8;
   Array x = from ? to_bits(*from, c.in(0)) : c.in(0);
   if (from_size < 8 && (from_size < to_size || !to)) x = joined_fields(c, x, from_size, to_size / from_size);
-  if (!to) return {reshape_to(bitcast_between(c, x, c.result().dtype, shape), shape, c.loc)};
+  if (!to) return {reshape_to(bitcast_between(c, x, c.result_dtype(), shape), shape, c.loc)};
   if (!from) {
     if (x.dtype().is_bool() && to_size < 8) c.fail("bools cannot be bitcast to elements of " + std::string(to->mlir));
     const int bytes = x.dtype().itemsize();

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 
+#include "weft/core/array/array_lists.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
@@ -67,11 +68,26 @@ const char* kept_name(const std::string& name) {
 
 Aval aval_of(const Type& type, const Importer& importer, Place place) {
   if (type.kind == Type::Kind::token) return {{0}, bool_};
+  if (type.kind == Type::Kind::open_tensor)
+    importer.fail(place,
+                  fmt::format("the sizes of {} are open: StablehloOptions::inputs states those of the inputs, and load_exported takes "
+                              "those of each call",
+                              type.text));
   if (type.kind != Type::Kind::tensor)
     importer.fail(place, fmt::format("the type {} has no array of weft's: sizes must be known, elements bools, integers of 2 to 64 bits, "
                                      "floats of 4, 8 and 16 to 64 bits, or complex numbers",
                                      type.text.empty() ? "of a function" : type.text));
   return {type.tensor.shape, type.tensor.dtype};
+}
+
+bool admits(const Type& type, const Aval& aval) {
+  if (type.kind == Type::Kind::token) return aval.shape == Shape{0} && aval.dtype.is_bool();
+  if (type.kind == Type::Kind::tensor) return aval.shape == type.tensor.shape && aval.dtype == type.tensor.dtype;
+  if (type.kind != Type::Kind::open_tensor || aval.dtype != type.tensor.dtype || static_cast<std::size_t>(aval.ndim()) != type.sizes.size())
+    return false;
+  for (int d = 0; d < aval.ndim(); ++d)
+    if (const std::int64_t n = type.sizes[static_cast<std::size_t>(d)]; n >= 0 && n != aval.shape[d]) return false;
+  return true;
 }
 
 // OpCall
@@ -98,6 +114,21 @@ const ShapeDtypeStruct& OpCall::result(std::size_t i) const {
   const Type& t = op.result_types[i];
   aval_of(t, importer_, op.place);
   return t.tensor;
+}
+
+DType OpCall::result_dtype(std::size_t i) const {
+  if (i < op.result_types.size() && op.result_types[i].kind == Type::Kind::open_tensor) return op.result_types[i].tensor.dtype;
+  return result(i).dtype;
+}
+
+Shape OpCall::result_shape(const Array& like) const {
+  if (op.result_types.empty() || op.result_types[0].kind != Type::Kind::open_tensor) return result().shape;
+  Shape shape;
+  for (const std::int64_t n : op.result_types[0].sizes) {
+    if (n < 0 && shape.size() >= like.ndim()) fail("a size of its result is not known");
+    shape.push_back(n < 0 ? like.shape()[shape.size()] : n);
+  }
+  return shape;
 }
 
 const Attribute* OpCall::find(std::string_view name, std::string_view pretty) const {
@@ -253,60 +284,87 @@ ProgramMesh Importer::mesh(const std::string& name, Place from) const {
   fail(from, fmt::format("there is no mesh @{}", name));
 }
 
-const StablehloProgram& Importer::function(const std::string& name, Place from) {
-  // The same function may be called by programs of one device and from outside, and means something else there.
-  const std::string key = manual_ ? fmt::format("{} {} {}", name, print_param(manual_->mesh), fmt::join(manual_->axes, " ")) : name;
-  if (const auto done = programs_.find(key); done != programs_.end()) return done->second;
+const Function& Importer::function_named(const std::string& name, Place from) const {
   const Function* f = module_.find(name);
   if (!f) fail(from, fmt::format("there is no function @{}", name));
   if (f->is_declaration) fail(f->place, fmt::format("@{} is declared without a body", name));
   if (std::find(in_progress_.begin(), in_progress_.end(), name) != in_progress_.end()) fail(from, fmt::format("@{} calls itself", name));
+  return *f;
+}
+
+void Importer::check_arguments(const Function& f, const std::vector<Aval>& given, Place from) const {
+  const std::vector<Type>& wanted = f.body.types;
+  if (wanted.size() != given.size()) fail(from, fmt::format("@{} takes {} arguments, {} are given", f.name, wanted.size(), given.size()));
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (!admits(wanted[i], given[i]))
+      fail(from, fmt::format("@{} takes {}, argument {} is {}", f.name, wanted[i].text, i, to_string(given[i])));
+}
+
+Arrays Importer::results_of(const Function& f, std::span<const Array> arguments) {
   check_nesting("functions that call functions");
-  in_progress_.push_back(name);
-  std::vector<Aval> inputs;
-  for (const Type& t : f->body.types) inputs.push_back(aval_of(t, *this, f->place));
   // What belongs to the function that is being imported is set aside.
-  Values outer(f->num_values);
+  Values outer(f.num_values);
   outer.swap(values_);
+  in_progress_.push_back(f.name);
+  const Values results = run_block(f.body, Values(arguments.begin(), arguments.end()));
+  if (results.size() != f.results.size())
+    fail(f.place, fmt::format("@{} returns {} values, its type has {}", f.name, results.size(), f.results.size()));
+  Arrays out;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Array& x = results[i].array;
+    if (x.is_empty_handle() || !admits(f.results[i], x.aval()))
+      fail(f.place, fmt::format("@{} returns a value of another type than {}", f.name, f.results[i].text));
+    out.push_back(x);
+  }
+  in_progress_.pop_back();
+  values_.swap(outer);
+  return out;
+}
+
+StablehloProgram Importer::traced(const Function& f, const std::vector<Aval>& inputs) {
   Checks checks;
   Checks* const outer_checks = checks_;
   checks_ = &checks;
   StablehloProgram program;
-  program.jaxpr = trace_jaxpr({"stablehlo function " + name, inputs, {}}, [&](std::span<const Array> args) {
-    const Values results = run_block(f->body, Values(args.begin(), args.end()));
-    if (results.size() != f->results.size())
-      fail(f->place, fmt::format("@{} returns {} values, its type has {}", name, results.size(), f->results.size()));
-    Arrays out;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const Aval wanted = aval_of(f->results[i], *this, f->place);
-      const Array& x = results[i].array;
-      if (x.is_empty_handle() || x.shape() != wanted.shape || x.dtype() != wanted.dtype)
-        fail(f->place, fmt::format("@{} returns a value of another type than {}", name, f->results[i].text));
-      out.push_back(x);
-    }
+  program.jaxpr = trace_jaxpr({"stablehlo function " + f.name, inputs, {}}, [&](std::span<const Array> args) {
+    Arrays out = results_of(f, args);
     program.num_results = static_cast<int>(out.size());
     out.insert(out.end(), checks.compared.begin(), checks.compared.end());
     return out;
   });
   program.checks = std::move(checks.list);
   checks_ = outer_checks;
-  values_.swap(outer);
-  in_progress_.pop_back();
-  return programs_.emplace(key, std::move(program)).first->second;
+  return program;
+}
+
+const StablehloProgram& Importer::function(const std::string& name, Place from) {
+  // The same function may be called by programs of one device and from outside, and means something else there.
+  const std::string key = manual_ ? fmt::format("{} {} {}", name, print_param(manual_->mesh), fmt::join(manual_->axes, " ")) : name;
+  if (const auto done = programs_.find(key); done != programs_.end()) return done->second;
+  const Function& f = function_named(name, from);
+  std::vector<Aval> inputs;
+  for (const Type& t : f.body.types) inputs.push_back(aval_of(t, *this, f.place));
+  return programs_.emplace(key, traced(f, inputs)).first->second;
 }
 
 StablehloProgram Importer::import_function(const std::string& name) { return function(name, {1, 1}); }
 
+StablehloProgram Importer::import_function(const std::string& name, const std::vector<Aval>& inputs) {
+  const Function& f = function_named(name, {1, 1});
+  check_arguments(f, inputs, f.place);
+  inlines_calls_ = true;
+  return traced(f, inputs);
+}
+
 Arrays Importer::call(const std::string& name, std::span<const Array> arguments, const std::optional<CompositeParams>& composite,
                       Place from, SourceLoc loc) {
+  if (inlines_calls_) {
+    const Function& f = function_named(name, from);
+    check_arguments(f, avals_of(arguments), from);
+    return results_of(f, arguments);
+  }
   const StablehloProgram& program = function(name, from);
-  const auto wanted = program.jaxpr.data().input_avals();
-  if (wanted.size() != arguments.size())
-    fail(from, fmt::format("@{} takes {} arguments, {} are given", name, wanted.size(), arguments.size()));
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (wanted[i].shape != arguments[i].shape() || wanted[i].dtype != arguments[i].dtype())
-      fail(from, fmt::format("@{} takes {}, argument {} is {}", name, to_string(wanted[i]), i, to_string(arguments[i].aval())));
-  if (!program.checks.empty() && !checks_) fail(from, fmt::format("@{} checks its results within a region", name));
+  check_arguments(*module_.find(name), avals_of(arguments), from);
   // A function without inputs and equations gives constants: nothing to call.
   Arrays out = program.jaxpr.eqns().empty() ? eval_jaxpr(program.jaxpr, arguments)
                : composite ? bind_composite({composite->attributes, program.jaxpr, composite->name, composite->version}, arguments, loc)
@@ -374,9 +432,9 @@ Arrays Importer::run_block_of_arrays(const Block& block, std::span<const Array> 
   if (block.arguments.size() != arguments.size())
     fail(place, fmt::format("a region takes {} values, {} are given", block.arguments.size(), arguments.size()));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Aval wanted = aval_of(block.types[i], *this, place);
-    if (wanted.shape != arguments[i].shape() || wanted.dtype != arguments[i].dtype())
-      fail(place, fmt::format("a region takes {}, value {} is {}", to_string(wanted), i, to_string(arguments[i].aval())));
+    if (block.types[i].kind != Type::Kind::open_tensor) aval_of(block.types[i], *this, place);
+    if (!admits(block.types[i], arguments[i].aval()))
+      fail(place, fmt::format("a region takes {}, value {} is {}", block.types[i].text, i, to_string(arguments[i].aval())));
   }
   Checks* const outer = checks_;
   checks_ = nullptr;
@@ -400,10 +458,10 @@ void Importer::check_type(const Operation& op, const Value& value, const Type& t
     for (std::size_t i = 0; i < value.elements.size(); ++i) check_type(op, value.elements[i], type.elements[i], which);
     return;
   }
-  const Aval wanted = aval_of(type, *this, op.place);
+  if (type.kind != Type::Kind::open_tensor) aval_of(type, *this, op.place);
   if (value.array.is_empty_handle())
     fail(op.place, fmt::format("{}: result {} is not an array, the text says {}", op.name, which, type.text));
-  if (value.array.shape() != wanted.shape || value.array.dtype() != wanted.dtype)
+  if (!admits(type, value.array.aval()))
     fail(op.place, fmt::format("{}: result {} is {}, the text says {}", op.name, which, to_string(value.array.aval()), type.text));
 }
 
@@ -412,7 +470,7 @@ Values Importer::run_checked(const Operation& op, ImportFunction import) {
   for (ValueId v : op.operands) operands.push_back(values_.at(v));
   for (std::size_t i = 0; i < op.operand_types.size(); ++i) check_type(op, operands[i], op.operand_types[i], i);
   for (const Type& t : op.result_types)
-    if (t.kind != Type::Kind::tuple) aval_of(t, *this, op.place);
+    if (t.kind != Type::Kind::tuple && t.kind != Type::Kind::open_tensor) aval_of(t, *this, op.place);
   const SourceLoc line = line_of(op.place);
   LocScope scope(line);
   OpCall call(*this, op, std::move(operands), line);

@@ -52,6 +52,10 @@ class OpCall {
   Arrays ins() const { return ins(0, num_operands()); }
   /// The type that the text states for result i.
   const ShapeDtypeStruct& result(std::size_t i = 0) const;
+  /// Its dtype, also where sizes are open.
+  DType result_dtype(std::size_t i = 0) const;
+  /// The shape of the only result; a size that is open is this array's in the same place.
+  Shape result_shape(const Array& like) const;
 
   /// An attribute by its name, or by that of the pretty form; null where there is none.
   const Attribute* find(std::string_view name, std::string_view pretty = {}) const;
@@ -142,6 +146,9 @@ class Importer {
 
   /// A function as a program. Checks that it does on the way are behind its results.
   StablehloProgram import_function(const std::string& name);
+  /// A function of which sizes are open, for inputs of these types. The functions that it calls become part of it, as the sizes that it
+  /// gives them are constants.
+  StablehloProgram import_function(const std::string& name, const std::vector<Aval>& inputs);
   /// The same, as what `from` calls.
   const StablehloProgram& function(const std::string& name, Place from);
   /// Applies a function of the module: a call in the trace. Its checks become checks of the function that is being imported.
@@ -178,6 +185,12 @@ class Importer {
     ~Restore() { place = before; }
   };
   SourceLoc line_of(const Place& place) const;
+  /// A function that can be imported here.
+  const Function& function_named(const std::string& name, Place from) const;
+  void check_arguments(const Function& f, const std::vector<Aval>& given, Place from) const;
+  /// What the function gives for these arguments, in the trace.
+  Arrays results_of(const Function& f, std::span<const Array> arguments);
+  StablehloProgram traced(const Function& f, const std::vector<Aval>& inputs);
   Values run_operations(const Block& block, Values arguments);
   Values run(const Operation& op);
   Values run_checked(const Operation& op, ImportFunction import);
@@ -193,6 +206,7 @@ class Importer {
   Checks* checks_ = nullptr;  // null inside regions, from which nothing can be taken out
   const PartialWindows partial_windows_;
   const ManualScope* manual_ = nullptr;
+  bool inlines_calls_ = false;
 };
 
 /// A name that lives as long as the process.
@@ -201,5 +215,7 @@ const char* kept_name(const std::string& name);
 /// The type as that of an array: a tensor's, or a token's, bool[0], as JAX passes it to programs. Throws Error through the importer for
 /// others.
 Aval aval_of(const Type& type, const Importer& importer, Place place);
+/// Whether a value of the type, of which sizes may be open, can be such an array.
+bool admits(const Type& type, const Aval& aval);
 
 }  // namespace weft::detail::mlir

@@ -12,6 +12,7 @@
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 #include "weft/frontends/stablehlo/import/importer.h"
+#include "weft/library/scipy/factorizations.h"
 
 namespace weft::detail::mlir {
 namespace {
@@ -26,7 +27,10 @@ char letter(const OpCall& c, std::string_view name) {
 }
 
 /// LAPACK's last result: 0, nothing went wrong. Where something did, weft's results are NaN, which is what JAX makes of another one.
-Array no_problem(const OpCall& c, std::size_t result) { return fill_shape(make_literal(Number(0), int32), c.result(result).shape, c.loc); }
+Array no_problem(const OpCall& c, int dims_of_problem = 2) {
+  const Shape& shape = c.in(0).shape();
+  return fill_shape(make_literal(Number(0), int32), {shape.begin(), shape.end() - dims_of_problem}, c.loc);
+}
 
 Array matrix_like(const OpCall& c) {
   if (c.in(0).ndim() < 2 || !c.in(0).dtype().is_inexact()) c.fail("its operand is a matrix of floats or complex numbers");
@@ -36,7 +40,7 @@ Array matrix_like(const OpCall& c) {
 Values potrf(OpCall& c) {
   const Array a = matrix_like(c);
   const Array factor = letter(c, "uplo") == 'L' ? cholesky_factor(a, c.loc) : adjoint(cholesky_factor(adjoint(a), c.loc));
-  return {factor, no_problem(c, 1)};
+  return {factor, no_problem(c)};
 }
 
 Values trsm(OpCall& c) {
@@ -49,13 +53,13 @@ Values trsm(OpCall& c) {
 
 Values getrf(OpCall& c) {
   const LuFactors f = lu_factors(matrix_like(c), c.loc);
-  return {f.lu, f.pivots + make_literal(Number(1), int32), no_problem(c, 2)};  // LAPACK counts rows from 1
+  return {f.lu, f.pivots + make_literal(Number(1), int32), no_problem(c)};  // LAPACK counts rows from 1
 }
 
 Values syevd(OpCall& c) {
   const Array a = matrix_like(c);
   const Eigen e = eigh_of(letter(c, "uplo") == 'L' ? a : adjoint(a), c.loc);
-  return {e.vectors, e.values, no_problem(c, 2)};
+  return {e.vectors, e.values, no_problem(c)};
 }
 
 // The operand, which LAPACK overwrites, the singular values, u, vh, and whether all went well.
@@ -65,7 +69,19 @@ Values gesdd(OpCall& c) {
   if (mode != 'A' && mode != 'S' && mode != 'N') c.fail("its mode is A, S or N");
   const std::vector<Array> out = svd_of(a, {.compute_uv = mode != 'N', .full_matrices = mode == 'A'}, c.loc);
   auto unused = [&](std::size_t result) { return fill_shape(scalar(a, 0), c.result(result).shape, c.loc); };
-  return {a, out[0], mode == 'N' ? unused(2) : out[1], mode == 'N' ? unused(3) : out[2], no_problem(c, 4)};
+  return {a, out[0], mode == 'N' ? unused(2) : out[1], mode == 'N' ? unused(3) : out[2], no_problem(c)};
+}
+
+// The diagonals, which LAPACK overwrites, the solution, and whether all went well. It takes the diagonals beside the main one without an
+// element that isn't read, or, as JAX's, with one.
+Values gtsv(OpCall& c) {
+  const Array &d = c.in(1), &b = c.in(3);
+  const auto whole = [&](const Array& x, bool behind) {
+    if (x.shape() == d.shape()) return x;
+    const Array none = fill_shape(scalar(d, 0), d.shape().erased(d.ndim() - 1).inserted(d.ndim() - 1, 1), c.loc);
+    return behind ? concatenate({x, none}, -1) : concatenate({none, x}, -1);
+  };
+  return {c.in(0), d, c.in(2), linalg::tridiagonal_solve(whole(c.in(0), false), d, whole(c.in(2), true), b), no_problem(c, 1)};
 }
 
 // Reflections (A. Householder, 1958), one for each column, kept below the diagonal of what they leave: H = I - tau v v^H, where v begins
@@ -188,7 +204,7 @@ struct Routine {
 };
 constexpr Routine kRoutines[] = {{"potrf", "sdcz", potrf}, {"trsm", "sdcz", trsm},   {"getrf", "sdcz", getrf}, {"syevd", "sd", syevd},
                                  {"heevd", "cz", syevd},   {"gesdd", "sdcz", gesdd}, {"gesvd", "sdcz", gesdd}, {"geqrf", "sdcz", geqrf},
-                                 {"orgqr", "sd", orgqr},   {"ungqr", "cz", orgqr}};
+                                 {"orgqr", "sd", orgqr},   {"ungqr", "cz", orgqr},   {"gtsv", "sdcz", gtsv}};
 [[maybe_unused]] const bool routines_imported = [] {
   for (const Routine& r : kRoutines)
     for (const char* l = r.letters; *l; ++l) Import((std::string("custom_call.lapack_") + *l + r.name + "_ffi").c_str(), r.function);

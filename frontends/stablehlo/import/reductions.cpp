@@ -24,10 +24,16 @@ std::vector<Arg> args_of(const Arrays& xs, SourceLoc loc) {
   return out;
 }
 
-/// The region as a function of two lists of scalars, for the operands' own dtypes: those of the starting values may be wider.
+/// The region, or the function in its place, as a function of two lists of scalars, for the operands' own dtypes: those of the starting
+/// values may be wider.
 Arrays combined(const OpCall& c, const Arrays& a, const Arrays& b) {
   Arrays all = a;
   all.insert(all.end(), b.begin(), b.end());
+  if (c.op.regions.empty()) {
+    const Attribute& called = c.need("called_computations");
+    if (called.items.size() != 1) c.fail("one function must combine its elements");
+    return c.importer().call(called.items[0].text, all, {}, c.op.place, c.loc);
+  }
   return c.run_region(0, all);
 }
 

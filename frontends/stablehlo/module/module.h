@@ -27,15 +27,17 @@ double float_of_bits(std::uint64_t bits, DType dtype);
 struct Type {
   enum class Kind {
     tensor,
+    open_tensor,  ///< a tensor of which some sizes are not stated
     tuple,
     token,
     function,
-    other,  ///< what weft has no type for: dynamic sizes, quantized elements; an error where such a value is made
+    other,  ///< what weft has no type for: bounded sizes, quantized elements; an error where such a value is made
   };
   Type() = default;
   Type(Kind k, std::string written) : kind(k), text(std::move(written)) {}
   Kind kind = Kind::other;
-  ShapeDtypeStruct tensor = {};
+  ShapeDtypeStruct tensor = {};          ///< of an open tensor only the dtype
+  std::vector<std::int64_t> sizes = {};  ///< of an open tensor; -1: not stated (`?`)
   const NarrowFormat* narrow = nullptr;  ///< of a tensor whose elements are fewer numbers than those of `tensor.dtype`: which
   std::vector<Type> elements = {};       ///< of a tuple; of a function, its results'
   std::string text = {};                 ///< as it is written

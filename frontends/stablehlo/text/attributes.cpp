@@ -46,13 +46,18 @@ const ElementName* find_element(std::string_view name) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Splits `2x3xf32` behind its last `x` of a dimension. Returns false for sizes that are not numbers (`?`, `*`).
-bool split_dimensions(std::string_view s, Shape& shape, std::string_view& element) {
-  while (!s.empty() && is_digit(s[0])) {
+/// Splits `2x?xf32` behind its last `x` of a dimension; -1 for a size that is not stated. Returns false for tensors without a rank (`*`).
+bool split_dimensions(std::string_view s, std::vector<std::int64_t>& sizes, std::string_view& element) {
+  while (!s.empty() && (is_digit(s[0]) || s[0] == '?')) {
+    if (s.starts_with("?x")) {
+      sizes.push_back(-1);
+      s.remove_prefix(2);
+      continue;
+    }
     std::int64_t n = 0;
     const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), n);
     if (error != std::errc() || end == s.data() + s.size() || *end != 'x') return false;
-    shape.push_back(n);
+    sizes.push_back(n);
     s.remove_prefix(static_cast<std::size_t>(end - s.data()) + 1);
   }
   element = s;
@@ -79,18 +84,23 @@ Type AttributeReader::read_tensor(std::size_t begin) {
   for (char ch : body.substr(1, body.size() - 2))
     if (ch != ' ' && ch != '\n') inner += ch;
   std::string_view element;
-  Shape shape;
-  if (!split_dimensions(inner, shape, element)) return t;
-  // What is behind a comma (an encoding) changes nothing about the elements, but for bounds of dynamic sizes, which have a `?` before.
-  if (const std::size_t comma = element.find(','); comma != std::string_view::npos && element.find('<') > comma)
+  std::vector<std::int64_t> sizes;
+  if (!split_dimensions(inner, sizes, element)) return t;
+  const bool is_open = std::find(sizes.begin(), sizes.end(), -1) != sizes.end();
+  // What is behind a comma (an encoding) changes nothing about the elements, but for bounds of sizes that are not stated.
+  if (const std::size_t comma = element.find(','); comma != std::string_view::npos && element.find('<') > comma && !is_open)
     element = element.substr(0, comma);
   const ElementName* found = find_element(element);
   t.narrow = find_narrow(element);
   if (!found && !t.narrow) return t;
   const DType dtype = found ? found->dtype : t.narrow->wide;
-  if (!checked_bytes({shape.begin(), shape.end()}, dtype.itemsize())) c.fail(fmt::format("{} is too large", t.text));
+  if (is_open) {
+    t.kind = Type::Kind::open_tensor, t.tensor.dtype = dtype, t.sizes = std::move(sizes);
+    return t;
+  }
+  if (!checked_bytes(sizes, dtype.itemsize())) c.fail(fmt::format("{} is too large", t.text));
   t.kind = Type::Kind::tensor;
-  t.tensor = {shape, dtype};
+  t.tensor = {Shape(sizes), dtype};
   return t;
 }
 

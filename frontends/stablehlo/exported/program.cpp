@@ -1,0 +1,91 @@
+// See program.h.
+#include "weft/frontends/stablehlo/exported/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/frontends/stablehlo/import/importer.h"
+#include "weft/frontends/stablehlo/read.h"
+
+namespace weft::detail {
+namespace {
+
+using TypeKind = mlir::Type::Kind;
+constexpr std::size_t kMostPrograms = 256;
+
+/// Where the program is one for several platforms, its first argument says for which: it becomes the number of the CPU, or else of the
+/// first. So the others' variants, which may call what only they have, aren't looked at.
+void choose_platform(mlir::Function& main, const std::vector<std::string>& platforms) {
+  const mlir::Attribute* constant = nullptr;
+  if (!main.argument_attributes.empty()) constant = main.argument_attributes[0].find("jax.global_constant");
+  if (!constant || constant->text != "_platform_index" || main.body.arguments.empty()) return;
+  const auto cpu = std::find(platforms.begin(), platforms.end(), "cpu");
+  const std::int64_t index = cpu == platforms.end() ? 0 : cpu - platforms.begin();
+  mlir::Operation op;
+  op.name = "stablehlo.constant", op.place = main.place;
+  op.results = {main.body.arguments[0]}, op.result_types = {main.body.types[0]};
+  mlir::Attribute value(mlir::Attribute::Kind::dense, main.place);
+  value.type = main.body.types[0];
+  const mlir::Type& type = main.body.types[0];
+  if (type.kind != TypeKind::tensor || !type.tensor.dtype.is_integer()) return;
+  value.text.resize(static_cast<std::size_t>(type.tensor.dtype.itemsize()));
+  std::memcpy(value.text.data(), &index, value.text.size());
+  op.attributes.keys.emplace_back("value"), op.attributes.items.push_back(std::move(value));
+  main.body.operations.insert(main.body.operations.begin(), std::move(op));
+  main.body.arguments.erase(main.body.arguments.begin());
+  main.body.types.erase(main.body.types.begin());
+  main.argument_attributes.erase(main.argument_attributes.begin());
+}
+
+mlir::Importer importer_of(const mlir::Module& module, const std::string& path, SourceLoc loc) {
+  return {module, mlir::kept_name(path), loc, mlir::PartialWindows::dropped};
+}
+
+}  // namespace
+
+ExportedProgram::ExportedProgram(std::string bytes, std::string path, SourceLoc loc)
+    : parts(read_exported(bytes, path, loc)), bytes_(std::move(bytes)), path_(std::move(path)) {
+  module_ = mlir::read_module(module_of_exported(bytes_, path_, loc), path_, loc);
+  const auto function =
+      std::find_if(module_.functions.begin(), module_.functions.end(), [](const mlir::Function& f) { return f.name == "main"; });
+  if (function == module_.functions.end()) throw Error(fmt::format("{}: the module has no function @main", path_), loc);
+  choose_platform(*function, parts.platforms);
+  const auto is_open = [](const mlir::Type& t) { return t.kind == TypeKind::open_tensor; };
+  if (std::none_of(function->body.types.begin(), function->body.types.end(), is_open))
+    only_ = importer_of(module_, path_, loc).import_function("main").jaxpr;
+}
+
+std::string ExportedProgram::type_text(std::size_t i) const {
+  const mlir::Type& t = main().body.types[i];
+  if (t.kind != TypeKind::open_tensor) return to_string(only_ ? only_->data().input_avals()[i] : Aval{t.tensor.shape, t.tensor.dtype});
+  std::string sizes;
+  for (const std::int64_t n : t.sizes) sizes += fmt::format("{}{}", sizes.empty() ? "" : ",", n < 0 ? "?" : fmt::format("{}", n));
+  return fmt::format("{}[{}]", t.tensor.dtype.short_name(), sizes);
+}
+
+bool ExportedProgram::admits_shape(std::size_t i, const Shape& shape) const {
+  return mlir::admits(main().body.types[i], {shape, dtype(i)});
+}
+
+Jaxpr ExportedProgram::of_inputs(const std::vector<Aval>& inputs, SourceLoc loc) {
+  if (only_) return *only_;
+  const auto known = [&]() -> std::optional<Jaxpr> {
+    for (const auto& [types, program] : made_)
+      if (types == inputs) return program;
+    return {};
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (const std::optional<Jaxpr> program = known()) return *program;
+  }
+  // Not while the mutex is held: it takes long, and several threads may make the same.
+  const Jaxpr program = importer_of(module_, path_, loc).import_function("main", inputs).jaxpr;
+  const std::lock_guard lock(mutex_);
+  if (!known()) made_.emplace_back(inputs, program);
+  if (made_.size() > kMostPrograms) made_.erase(made_.begin());
+  return program;
+}
+
+}  // namespace weft::detail
