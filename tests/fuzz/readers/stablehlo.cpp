@@ -4,14 +4,40 @@
 
 #include "tests/fuzz/readers/readers.h"
 #include "weft/frontends/stablehlo/exported/file.h"
+#include "weft/frontends/stablehlo/import/importer.h"
 #include "weft/frontends/stablehlo/program.h"
+#include "weft/frontends/stablehlo/read.h"
 #include "weft/frontends/stablehlo/stablehlo.h"
 #include "weft/frontends/stablehlo/write.h"
 
 namespace weft::fuzz {
+namespace {
+
+/// A function whose sizes are open, for inputs with three elements along each of them.
+void read_open_sizes(std::string_view bytes) {
+  namespace mlir = detail::mlir;
+  try {
+    const mlir::Module module = mlir::read_module(bytes, "fuzzed", {});
+    const mlir::Function* const f = module.find("main");
+    if (!f) return;
+    std::vector<detail::Aval> inputs;
+    bool is_open = false;
+    for (const mlir::Type& t : f->body.types) {
+      inputs.push_back({t.tensor.shape, t.tensor.dtype});
+      if (t.kind != mlir::Type::Kind::open_tensor) continue;
+      is_open = true;
+      for (const std::int64_t n : t.sizes) inputs.back().shape.push_back(n < 0 ? 3 : std::min<std::int64_t>(n, 1000));
+    }
+    if (is_open) mlir::Importer(module, "fuzzed", {}).import_function("main", inputs).jaxpr.check();
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
 
 void read_stablehlo_text(std::string_view bytes) {
   std::optional<StablehloProgram> program;
+  read_open_sizes(bytes);
   try {
     program = parse_stablehlo_checks(bytes);
   } catch (const Error&) {
@@ -77,6 +103,22 @@ std::vector<std::string> stablehlo_text_seeds() {
   }
 }
 #loc = loc("f":1:2))",
+      R"(func.func @main(%x: tensor<?x3xf32>) -> tensor<?x?xf32> {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+  %m = stablehlo.maximum %n, %n : tensor<i32>
+  %m1 = stablehlo.reshape %m : (tensor<i32>) -> tensor<1xi32>
+  %k = stablehlo.constant dense<3> : tensor<1xi32>
+  %s = stablehlo.concatenate %m1, %k, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %c = stablehlo.compare EQ, %n, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%c, %n) {error_message = "it is {0}", has_side_effect = true} : (tensor<i1>, tensor<i32>) -> ()
+  %y = func.call @f(%x, %n) : (tensor<?x3xf32>, tensor<i32>) -> tensor<?x3xf32>
+  %z = stablehlo.dynamic_broadcast_in_dim %y, %s, dims = [0, 1] : (tensor<?x3xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+  return %z : tensor<?x?xf32>
+}
+func.func private @f(%x: tensor<?x3xf32>, %n: tensor<i32>) -> tensor<?x3xf32> {
+  %0 = stablehlo.tanh %x : tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+})",
       main(R"(%a = stablehlo.constant dense<"0x0000803F00000040"> : tensor<2xf32>
     %b = stablehlo.constant dense<[(1.0, -2.0), (0x7FC00000, 1e3)]> : tensor<2xcomplex<f32>>
     %c = stablehlo.constant dense<[[true], [false]]> : tensor<2x1xi1>
