@@ -8,8 +8,10 @@
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ir/sub_programs.h"
+#include "weft/core/ops/movement/gather.h"
 
 namespace weft::detail {
 namespace {
@@ -19,11 +21,17 @@ constexpr std::int64_t kInCaches = std::int64_t{1} << 20;  // bytes
 // The cost of reading four bytes more in each step, with those that they drive out of the caches.
 constexpr double kCachedRead = 2, kMemoryRead = 8;
 
+/// Whether the result follows from its positions alone (iota).
+bool is_of_positions(const Eqn& e) { return e.inputs.empty() && e.op->reference; }
 /// Operations that a kernel computes where their results are read, one element at a time.
-bool is_fused(Kind k) { return k == Kind::elementwise || k == Kind::movement || k == Kind::concatenate || k == Kind::iota; }
-/// Operations by which a body computes each point on its own: a kernel may then keep a point's values in registers for all steps.
-bool is_pointwise(const Eqn& e) {
-  return e.op->kind == Kind::elementwise || e.op->kind == Kind::movement || e.op->kind == Kind::iota || e.op->kind == Kind::gather;
+bool is_fused(const Eqn& e) { return e.op->lower || e.op->movement || is_of_positions(e); }
+/// Operations by which a body computes each point on its own: a kernel may then keep a point's values in registers for all steps. Operands
+/// that are joined are none such.
+bool is_pointwise(const JaxprData& j, const Eqn& e) {
+  if (!e.op->movement) return is_fused(e) || find_rule<ReadsWindowsAt>(*e.op);
+  std::vector<Aval> operands;
+  for (Atom a : e.inputs) operands.push_back(j.aval(a));
+  return e.op->movement(*e.params, operands, j.avals[e.outputs[0]], 0).part_dim < 0;
 }
 /// Operations that stay in the order, and at the number of times, that the program says.
 bool stays(const Eqn& e) { return has_effects(e) || calls_back(e) || e.op->kind == Kind::collective || e.op->kind == Kind::spmd; }
@@ -39,7 +47,7 @@ class Division {
   Division(const Jaxpr& j, const std::vector<bool>& invariant, Runs runs, ElementCost cost)
       : d_(j.data()),
         cost_(cost),
-        is_pointwise_(std::all_of(d_.eqns.begin(), d_.eqns.end(), is_pointwise)),
+        is_pointwise_(std::all_of(d_.eqns.begin(), d_.eqns.end(), [&](const Eqn& e) { return is_pointwise(d_, e); })),
         invariant_(d_.avals.size()),
         after_own_kernel_(d_.avals.size()),
         origins_(d_.avals.size()) {
@@ -73,8 +81,8 @@ class Division {
       if (!read_anyway[v]) origins_[v].bytes = d_.avals[v].bytes();
     for (const Eqn& e : d_.eqns) {
       if (!is_invariant(e)) continue;
-      if (is_fused(e.op->kind)) origins_[e.outputs[0]] = origin(e);
-      bool after = !is_fused(e.op->kind);
+      if (is_fused(e)) origins_[e.outputs[0]] = origin(e);
+      bool after = !is_fused(e);
       for (Atom a : e.inputs) after = after || (!a.is_literal() && after_own_kernel_[a.var()]);
       for (Var v : e.outputs) after_own_kernel_[v] = after;
     }
@@ -90,7 +98,7 @@ class Division {
     }
     const Aval& result = d_.avals[e.outputs[0]];
     const auto size = static_cast<double>(result.size());
-    if (e.op->kind == Kind::elementwise) {
+    if (e.op->lower) {
       o.work += size * (result.dtype.is_key() ? 1 : cost_(d_, e));
     } else {
       if (!e.inputs.empty() && size < static_cast<double>(d_.aval(e.inputs[0]).size()))
@@ -120,7 +128,7 @@ class Division {
     std::reverse(moved_.begin(), moved_.end());
   }
   bool worth_moving(const Eqn& e) const {
-    if (!is_fused(e.op->kind)) return true;
+    if (!is_fused(e)) return true;
     const Var v = e.outputs[0];
     const std::int64_t bytes = d_.avals[v].bytes();
     if (after_own_kernel_[v]) {
