@@ -52,7 +52,7 @@ inline Array celu(Arg x) { return celu(std::move(x), 1.); }
 Array selu(Arg x);
 /// x where it isn't negative, else negative_slope * x.
 Array leaky_relu(Arg x, Arg negative_slope);
-/// The slope of leaky_relu by name.
+/// negative_slope of leaky_relu by name.
 struct SlopeOption {
   detail::NamedFields named = detail::NamedFields();
   Arg negative_slope = .01;  ///< as an argument

@@ -180,7 +180,7 @@ TEST_CASE("draws take shape and dtype by name; a shape in braces stays a shape")
   CHECK(has(message_of<Error>([&] { random::choice(key, arange(9), {3}, {.shape = {4}}); }), {"choice", "give it once"}));
 }
 
-TEST_CASE("given by name: probabilities, limits, slopes, points and numbers of keys") {
+TEST_CASE("given by name: probabilities, limits, parameters of activations, points and numbers of keys") {
   const Array key = random::key(3), line = linspace(-2, 2, 9), rows = reshape(sin(arange(12.f)), {3, 4});
   CHECK(same(random::bernoulli(key, {.p = .3, .shape = {9}}), random::bernoulli(key, .3, {9})));
   CHECK(same(random::bernoulli(key, {.shape = {9}}), random::bernoulli(key, .5, {9})));
