@@ -52,22 +52,21 @@ ExportedProgram::ExportedProgram(std::string bytes, std::string path, SourceLoc 
       std::find_if(module_.functions.begin(), module_.functions.end(), [](const mlir::Function& f) { return f.name == "main"; });
   if (function == module_.functions.end()) throw Error(fmt::format("{}: the module has no function @main", path_), loc);
   choose_platform(*function, parts.platforms);
-  const auto is_open = [](const mlir::Type& t) { return t.kind == TypeKind::open_tensor; };
-  if (std::none_of(function->body.types.begin(), function->body.types.end(), is_open))
-    only_ = importer_of(module_, path_, loc).import_function("main").jaxpr;
+  inputs_ = function->body.types, num_outputs_ = function->results.size();
+  if (std::any_of(inputs_.begin(), inputs_.end(), [](const mlir::Type& t) { return t.kind == TypeKind::open_tensor; })) return;
+  only_ = importer_of(module_, path_, loc).import_function("main").jaxpr;
+  module_ = {}, bytes_ = {}, parts.module = {};
 }
 
 std::string ExportedProgram::type_text(std::size_t i) const {
-  const mlir::Type& t = main().body.types[i];
+  const mlir::Type& t = inputs_[i];
   if (t.kind != TypeKind::open_tensor) return to_string(only_ ? only_->data().input_avals()[i] : Aval{t.tensor.shape, t.tensor.dtype});
   std::string sizes;
   for (const std::int64_t n : t.sizes) sizes += fmt::format("{}{}", sizes.empty() ? "" : ",", n < 0 ? "?" : fmt::format("{}", n));
   return fmt::format("{}[{}]", t.tensor.dtype.short_name(), sizes);
 }
 
-bool ExportedProgram::admits_shape(std::size_t i, const Shape& shape) const {
-  return mlir::admits(main().body.types[i], {shape, dtype(i)});
-}
+bool ExportedProgram::admits_shape(std::size_t i, const Shape& shape) const { return mlir::admits(inputs_[i], {shape, dtype(i)}); }
 
 Jaxpr ExportedProgram::of_inputs(const std::vector<Aval>& inputs, SourceLoc loc) {
   if (only_) return *only_;

@@ -20,13 +20,13 @@ class ExportedProgram : public RefCounted {
   /// it is known for which.
   ExportedProgram(std::string bytes, std::string path, SourceLoc loc);
 
-  std::size_t num_inputs() const { return main().body.types.size(); }
-  std::size_t num_outputs() const { return main().results.size(); }
+  std::size_t num_inputs() const { return inputs_.size(); }
+  std::size_t num_outputs() const { return num_outputs_; }
   /// The type of input i, `f32[?,4]`.
   std::string type_text(std::size_t i) const;
   /// Whether input i can have that shape; that dtype.
   bool admits_shape(std::size_t i, const Shape& shape) const;
-  DType dtype(std::size_t i) const { return main().body.types[i].tensor.dtype; }
+  DType dtype(std::size_t i) const { return inputs_[i].kind == mlir::Type::Kind::token ? bool_ : inputs_[i].tensor.dtype; }
 
   /// The program, unless it depends on the call's shapes.
   const std::optional<Jaxpr>& only() const { return only_; }
@@ -36,10 +36,13 @@ class ExportedProgram : public RefCounted {
   ExportedParts parts;
 
  private:
-  const mlir::Function& main() const { return *module_.find("main"); }
-
-  const std::string bytes_, path_;
+  // Empty once there is only one program: what it needs of them is in it.
+  std::string bytes_;
   mlir::Module module_;  // constants of it are in bytes_
+
+  const std::string path_;
+  std::vector<mlir::Type> inputs_;
+  std::size_t num_outputs_ = 0;
   std::optional<Jaxpr> only_;
   std::mutex mutex_;
   std::vector<std::pair<std::vector<Aval>, Jaxpr>> made_;  // the latest last
