@@ -85,7 +85,7 @@ Array local_operand(const Array& x, const MeshAxes& mesh, const PartitionSpec& s
   const auto k = static_cast<std::size_t>(position);
   if (c && !c->buffer && x.ndim() > 0) {
     const Sharding s = sharding_of(*c);
-    if (same_division(s.named().mesh().axes(), s.named().spec(), mesh, spec, x.shape()))
+    if (equivalent_shardings(s.named().mesh().axes(), s.named().spec(), mesh, spec, x.shape()))
       return wrap_buffer(x.aval().with_shape(block), c->shards[k]);
   }
   return wrap_buffer(x.aval().with_shape(block), box_of(x, start, block, mesh.device_ids[k]));
@@ -136,7 +136,7 @@ std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::spa
 }
 
 /// Whether operands that are sharded are all sharded alike, so that the result of an elementwise operation is, too.
-bool divided_alike(std::span<const Array> inputs, const Array& lead) {
+bool sharded_alike(std::span<const Array> inputs, const Array& lead) {
   const ConcreteArray& first = *as_concrete(lead);
   const NamedSharding a = sharding_of(first).named();
   return std::all_of(inputs.begin(), inputs.end(), [&](const Array& x) {
@@ -153,7 +153,7 @@ std::optional<std::vector<Array>> run_by_blocks(const Primitive& op, const Param
   if (op.kind != Kind::elementwise || out_avals.size() != 1) return {};
   const auto lead =
       std::find_if(inputs.begin(), inputs.end(), [&](const Array& x) { return is_sharded(x) && x.shape() == out_avals[0].shape; });
-  if (lead == inputs.end() || !divided_alike(inputs, *lead)) return {};
+  if (lead == inputs.end() || !sharded_alike(inputs, *lead)) return {};
   const ConcreteArray& c = *as_concrete(*lead);
   const Sharding where = sharding_of(c);
   const MeshAxes& mesh = where.named().mesh().axes();

@@ -42,9 +42,9 @@ struct Origin {
   std::int64_t bytes = 0;  ///< read from memory
 };
 
-class Division {
+class InvariantSplit {
  public:
-  Division(const Jaxpr& j, const std::vector<bool>& invariant, Runs runs, ElementCost cost)
+  InvariantSplit(const Jaxpr& j, const std::vector<bool>& invariant, Runs runs, ElementCost cost)
       : d_(j.data()),
         cost_(cost),
         is_pointwise_(std::all_of(d_.eqns.begin(), d_.eqns.end(), [&](const Eqn& e) { return is_pointwise(d_, e); })),
@@ -156,14 +156,14 @@ class Division {
 std::optional<InvariantPart> take_invariants(const Jaxpr& j, const std::vector<bool>& invariant, std::size_t at, Runs runs,
                                              ElementCost cost) {
   const JaxprData& d = j.data();
-  const Division division(j, invariant, runs, cost);
-  if (division.moved().empty()) return {};
+  const InvariantSplit split(j, invariant, runs, cost);
+  if (split.moved().empty()) return {};
   InvariantPart r;
   JaxprCopy before(j), rest(j);
   for (std::size_t i = 0; i < invariant.size(); ++i)
     if (invariant[i]) before.add_input(d.first_input() + static_cast<Var>(i)), r.before_inputs.push_back(i);
   const auto add_moved = [&] {
-    for (Var v : division.moved()) rest.add_input(v);
+    for (Var v : split.moved()) rest.add_input(v);
   };
   for (std::size_t i = 0; i < invariant.size(); ++i) {
     if (i == at) add_moved();
@@ -172,11 +172,11 @@ std::optional<InvariantPart> take_invariants(const Jaxpr& j, const std::vector<b
   if (at >= invariant.size()) add_moved();
   for (std::size_t i = 0; i < d.eqns.size(); ++i) {
     const Eqn& e = d.eqns[i];
-    if (!e.outputs.empty() && division.invariant(e.outputs[0])) before.add(e);
-    if (division.inside(i)) rest.add(e);
+    if (!e.outputs.empty() && split.invariant(e.outputs[0])) before.add(e);
+    if (split.inside(i)) rest.add(e);
   }
   std::vector<Atom> moved;
-  for (Var v : division.moved()) moved.push_back(Atom::var(v));
+  for (Var v : split.moved()) moved.push_back(Atom::var(v));
   r.before = dce_program(std::move(before).finish(moved));
   r.rest = std::move(rest).finish(d.outputs);
   return r;

@@ -9,6 +9,7 @@
 #include "weft/core/array/array_reads.h"
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/convert_elements.h"
+#include "weft/core/array/fitting_elements.h"
 #include "weft/core/array/host.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/primitive.h"
@@ -138,7 +139,13 @@ void read_elements(const Array& x, DType as, void* out, const char* operation, S
     const Array value = value_or_throw(x, operation, loc);
     const ArrayReads of_value(value, operation, loc);
     std::vector<std::byte> storage;
-    convert_elements(elements(value, storage, loc), value.dtype(), out, as, value.size());
+    const void* const from = elements(value, storage, loc);
+    if (const std::optional<Misfit> misfit = first_misfit(from, value.dtype(), as, value.size()))
+      throw DTypeError(fmt::format("{}: {}{} is {}, which {} can't hold; read it as a wider type, or clip or convert it first", operation,
+                                   value.ndim() == 0 ? "" : fmt::format("element {} of ", misfit->position), to_string(value.aval()),
+                                   misfit->number, as.name()),
+                       loc);
+    convert_elements(from, value.dtype(), out, as, value.size());
   });
 }
 

@@ -57,7 +57,8 @@ template <class R>
 concept OperandNumbers = ScalarType<typename R::value_type> && !std::same_as<typename R::value_type, long double> &&
                          requires(const R& r) { *r.data(); } && !requires(const R& r) { r.rows(); } && !requires(const R& r) { r.rank(); };
 Array array_of_elements(const void* elements, DType dtype, std::int64_t count, const Shape& shape, std::optional<DType> as, SourceLoc loc);
-/// Copies the elements to `out`, converted to the dtype; waits for them, and throws where there are no values.
+/// Copies the elements to `out`, converted to the dtype; waits for them, and throws where there are no values, and DTypeError for a number
+/// that the dtype can't hold.
 void read_elements(const Array& x, DType as, void* out, const char* operation, SourceLoc loc);
 /// The address of the elements on the host; throws DTypeError if the dtype is not `as`.
 const void* host_elements(const Array& x, DType as, SourceLoc loc);
@@ -102,7 +103,8 @@ class Array {
   std::int64_t size() const { return aval().size(); }
   /// The bytes of all elements.
   std::int64_t nbytes() const { return aval().size() * dtype().itemsize(); }
-  /// The one element, converted, without a type to double. Throws ShapeError if there are more, ConcretizationError if it is traced.
+  /// The one element, converted, without a type to double. Throws ShapeError if there are more, ConcretizationError if it is traced,
+  /// DTypeError where T can't hold it: a large or negative integer, NaN as an integer, an imaginary part. A fraction is cut off.
   template <ScalarType T = double>
   T item(SourceLoc loc = SourceLoc::here()) const {
     check_one_element(loc);
@@ -110,7 +112,7 @@ class Array {
     detail::read_elements(*this, detail::storage_dtype<T>(), &value, "item", loc);
     return value;
   }
-  /// All elements in row-major order, converted.
+  /// All elements in row-major order, converted as by item.
   template <ScalarType T>
   std::vector<T> to_vector(SourceLoc loc = SourceLoc::here()) const {
     const std::size_t n = static_cast<std::size_t>(size());

@@ -1,4 +1,4 @@
-// Compiling a program (see compiled.h): read, divided over its devices where there are several, and compiled by weft's backend.
+// Compiling a program (see compiled.h): read, partitioned over its devices where there are several, and compiled by weft's backend.
 #include "weft/frontends/pjrt/compiled.h"
 
 #include <fmt/format.h>
@@ -134,7 +134,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
 
   detail::EagerScope eager;
   Jaxpr jaxpr = as_ports_have_them(program.jaxpr, arguments, results);
-  bool is_divided = false;
+  bool is_partitioned = false;
   if (num_devices > 1) {
     // Where results are to be is part of the program; what is left open follows from the arguments.
     std::vector<std::optional<Placement>> in(arguments.size()), out;
@@ -154,14 +154,14 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
     if (mesh && one_mesh) {
       std::vector<PartitionSpec> specs;
       for (const Port& p : arguments) specs.push_back(p.sharding->spec());
-      std::optional<Jaxpr> divided;
+      std::optional<Jaxpr> partitioned;
       try {
-        divided = detail::partition(constrained, *mesh, specs);
+        partitioned = detail::partition(constrained, *mesh, specs);
       } catch (const ShardingError&) {
-        // A value that is divided over another mesh: the program's maps still run on their devices.
+        // A value that is sharded over another mesh: the program's maps still run on their devices.
       }
-      is_divided = divided.has_value();
-      if (divided) jaxpr = *divided;
+      is_partitioned = partitioned.has_value();
+      if (partitioned) jaxpr = *partitioned;
     }
     // A sharding that isn't stated for a result is the one with which its map gives it.
     for (std::size_t i = 0; i < results.size(); ++i)
@@ -173,7 +173,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
             if (e.outputs[k] == a.var()) set_sharding(results[i], NamedSharding(mesh_on(map->mesh), map->out_specs[k]));
         }
   }
-  inspections.tell(is_divided, [&](int device) { return partition_on(device); });
+  inspections.tell(is_partitioned, [&](int device) { return partition_on(device); });
   keep_what_no_result_takes(program);
   std::vector<bool> donated;
   for (const Port& p : arguments) donated.push_back(p.is_donated);

@@ -88,7 +88,7 @@ Array Compiled::argument(std::size_t i, std::span<Content> parts, bool donated) 
     shards.push_back(std::move(block));
   }
   Array whole(Ref<detail::ArrayImpl>(new detail::ConcreteArray(p.whole, std::move(shards), p.placement)));
-  // A program that could not be divided runs on the first device.
+  // A program that could not be partitioned runs on the first device.
   if (!executable_->takes_placed()) return detail::wrap_buffer(p.whole, detail::whole_of(whole, run_on_[0].id()));
   return whole;
 }

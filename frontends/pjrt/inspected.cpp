@@ -1,4 +1,4 @@
-// See inspected.h. The partitioner says how a value is divided where it asks the value's own rule, which leaves everything as it is.
+// See inspected.h. The partitioner says how a value is sharded where it asks the value's own rule, which leaves everything as it is.
 #include "weft/frontends/pjrt/inspected.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ using detail::Aval;
 using detail::CallSpecs;
 using detail::MeshAxes;
 
-/// Leaves the value as it is divided, and keeps how.
+/// Leaves the value sharded as it is, and keeps how.
 class Inspector final : public detail::CallPartitioner {
  public:
   Inspector(std::int64_t function, int num_dims, bool is_whole) : function_(function), num_dims_(num_dims), is_whole_(is_whole) {}
@@ -58,7 +58,7 @@ class Inspector final : public detail::CallPartitioner {
  private:
   const std::int64_t function_;
   const int num_dims_;
-  const bool is_whole_;  ///< within a program of one device, whose values are not divided further
+  const bool is_whole_;  ///< within a program of one device, whose values are not sharded further
   mutable std::optional<std::pair<MeshAxes, PartitionSpec>> seen_;
 };
 
@@ -69,9 +69,9 @@ thread_local Inspections* current = nullptr;
 Inspections::Inspections() : before_(std::exchange(current, this)) {}
 Inspections::~Inspections() { current = before_; }
 
-void Inspections::tell(bool is_divided, const std::function<std::size_t(int device)>& partition_of) const {
+void Inspections::tell(bool is_partitioned, const std::function<std::size_t(int device)>& partition_of) const {
   for (const detail::Ref<Inspector>& i : all_)
-    if (!is_divided || i->was_seen()) i->tell(partition_of);
+    if (!is_partitioned || i->was_seen()) i->tell(partition_of);
 }
 
 struct InspectImport {

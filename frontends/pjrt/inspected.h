@@ -1,4 +1,4 @@
-// Values of a program whose division over its devices a function of the host is to be told: the custom call `weft.inspect_sharding`.
+// Values of a program whose sharding over its devices a function of the host is to be told: the custom call `weft.inspect_sharding`.
 #pragma once
 #include <functional>
 #include <vector>
@@ -17,10 +17,10 @@ class Inspections {
   Inspections(const Inspections&) = delete;
   Inspections& operator=(const Inspections&) = delete;
 
-  /// Tells the functions how the partitioner divided the values; where it divided nothing, that they are whole. Nothing is told of a value
+  /// Tells the functions how the partitioner sharded the values; where it sharded nothing, that they are whole. Nothing is told of a value
   /// that it did not come to, as in a loop whose body was rewritten. `partition_of` numbers a device of a mesh among the program's. Throws
   /// Failure where a function fails.
-  void tell(bool is_divided, const std::function<std::size_t(int device)>& partition_of) const;
+  void tell(bool is_partitioned, const std::function<std::size_t(int device)>& partition_of) const;
 
  private:
   friend struct InspectImport;

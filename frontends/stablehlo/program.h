@@ -23,11 +23,11 @@ struct ProgramMesh {
   MeshAxes axes;
 };
 
-/// How an array is divided over a mesh (`sdy.sharding`).
+/// How an array is sharded over a mesh (`sdy.sharding`).
 struct ProgramSharding {
   ProgramMesh mesh;
   PartitionSpec spec;       ///< the axes of each dimension, the slowest first
-  std::vector<bool> open;   ///< for each dimension: whether it may be divided further; empty: none may
+  std::vector<bool> open;   ///< for each dimension: whether it may be sharded further; empty: none may
   bool is_maximal = false;  ///< the array is whole on the one device that the mesh lists
   /// Axes along which each device holds an addend: the array is the sum of them.
   std::vector<std::string> unreduced = {};
@@ -48,7 +48,7 @@ struct ProgramValue {
 };
 
 /// A module: its function @main as a program of whole arrays. Parts that a module says one device of a mesh does (`sdy.manual_computation`)
-/// are shard_map equations, values whose division it states (`sdy.sharding_constraint`) sharding_constraint equations. Of several replicas
+/// are shard_map equations, values whose sharding it states (`sdy.sharding_constraint`) sharding_constraint equations. Of several replicas
 /// the program takes and gives what all of them have, each array with a leading dimension of replicas; types are those of one.
 struct ImportedProgram {
   std::string name;  ///< of the module: jit_f

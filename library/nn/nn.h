@@ -53,11 +53,11 @@ Array selu(Arg x);
 /// x where it isn't negative, else negative_slope * x.
 Array leaky_relu(Arg x, Arg negative_slope);
 /// negative_slope of leaky_relu by name.
-struct SlopeOption {
+struct NegativeSlopeOption {
   detail::NamedFields named = detail::NamedFields();
   Arg negative_slope = .01;  ///< as an argument
 };
-Array leaky_relu(Arg x, SlopeOption options, detail::Nothing auto...) { return leaky_relu(std::move(x), options.negative_slope); }
+Array leaky_relu(Arg x, NegativeSlopeOption options, detail::Nothing auto...) { return leaky_relu(std::move(x), options.negative_slope); }
 inline Array leaky_relu(Arg x) { return leaky_relu(std::move(x), .01); }
 /// log(1 + exp(x)).
 Array softplus(Arg x);

@@ -243,7 +243,8 @@ void read_all(const ConcreteArray& x, void* out) {
   if (x.aval.bytes() > 0) std::memcpy(out, whole->data(), static_cast<std::size_t>(x.aval.bytes()));
 }
 
-bool same_division(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole) {
+bool equivalent_shardings(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b,
+                          const Shape& whole) {
   return mesh_a.device_ids == mesh_b.device_ids && same_blocks(mesh_a, a, mesh_b, b, whole);
 }
 
@@ -263,7 +264,7 @@ Array shard_array(const Array& x, const NamedSharding& s) {
   bool kept = false;
   if (c && c->placement && !c->shards.empty()) {
     const NamedSharding now = sharding_of(*c).named();
-    if (same_division(now.mesh().axes(), now.spec(), mesh, s.spec(), aval.shape)) shards = c->shards, kept = true;
+    if (equivalent_shardings(now.mesh().axes(), now.spec(), mesh, s.spec(), aval.shape)) shards = c->shards, kept = true;
   }
   if (!kept && c && has_remote_shards(*c)) return redistribute(x, s);
   if (!kept) {

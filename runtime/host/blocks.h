@@ -60,7 +60,8 @@ std::vector<Array> fetched(std::span<const Array> xs, int device);
 /// Copies all elements to `out`.
 void read_all(const ConcreteArray& x, void* out);
 /// Whether two shardings of a shape are equivalent: the same blocks on the same devices.
-bool same_division(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole);
+bool equivalent_shardings(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b,
+                          const Shape& whole);
 /// Whether two shardings of a shape have the same blocks, on whichever devices.
 bool same_blocks(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole);
 /// Shards a concrete array or a literal; the shards are in the mesh's order. Shards that are in place already are kept. Where this process

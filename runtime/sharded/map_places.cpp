@@ -88,7 +88,7 @@ void take_captured(std::vector<Array>& values, const Mesh& mesh) {
   }
 }
 
-MapPlaces::MapPlaces(const Jaxpr& j, bool one_division) {
+MapPlaces::MapPlaces(const Jaxpr& j, bool is_one_map) {
   add_maps(j);
   if (meshes_.empty()) return;
   const JaxprData& d = j.data();
@@ -101,15 +101,15 @@ MapPlaces::MapPlaces(const Jaxpr& j, bool one_division) {
       const Atom a = e.inputs[k];
       if (a.is_literal() || a.var() < d.first_input() || a.var() >= d.first_input() + n) continue;
       Argument& argument = arguments_[a.var() - d.first_input()];
-      if (!one_division) continue;
+      if (!is_one_map) continue;
       if (process_move(*e.op)) {
         const auto& p = params_as<ProcessLocalParams>(*e.params);
         std::vector<std::vector<std::string>> dims = p.spec[0].dims();
         for (auto& axes : dims) std::erase_if(axes, [&](const std::string& axis) { return axis != p.mesh.names[0]; });
-        argument.division = NamedSharding(local_mesh(mesh_of(p.mesh), "pmap", e.loc), PartitionSpec::of(std::move(dims)));
+        argument.sharding = NamedSharding(local_mesh(mesh_of(p.mesh), "pmap", e.loc), PartitionSpec::of(std::move(dims)));
         argument.as_run = p.spec[0];
       } else if (const ShardMapParams* map = device_map(e)) {
-        argument.division = NamedSharding(mesh_of_map(*map), map->in_specs[k]);
+        argument.sharding = NamedSharding(mesh_of_map(*map), map->in_specs[k]);
         argument.as_run = params_as_run(*map).in_specs[k];
       }
     }
@@ -140,8 +140,8 @@ void MapPlaces::check(std::span<const Array> inputs, const std::string& what, Fu
     const auto refuse = [&](const Mesh& mesh, const PartitionSpec* spec) {
       throw_elsewhere(fmt::format("{}: {}, {}", what, leaf_paths(paths())[i], to_string(c->aval)), now, mesh, spec, loc);
     };
-    if (argument.division) {
-      const NamedSharding& wanted = *argument.division;
+    if (argument.sharding) {
+      const NamedSharding& wanted = *argument.sharding;
       const MeshAxes& here = wanted.mesh().axes();
       if (is_alike(now, wanted.mesh(), wanted.spec())) continue;
       const auto is_divided_as = [&](const PartitionSpec& spec) {

@@ -20,9 +20,9 @@ Mesh mesh_of_map(const ShardMapParams& p);
 
 class MapPlaces {
  public:
-  /// The placements that the maps in the program and its sub-programs accept. `one_division`: the program is one map, whose arguments must
+  /// The placements that the maps in the program and its sub-programs accept. `is_one_map`: the program is one map, whose arguments must
   /// have its sharding, not only be on its devices.
-  MapPlaces(const Jaxpr& j, bool one_division);
+  MapPlaces(const Jaxpr& j, bool is_one_map);
   /// Throws ShardingError for an argument that is used and whose placement the maps don't accept; the message names the argument, both
   /// placements, and the function that moves it. `what` is the function, `paths` gives the arguments' tree.
   void check(std::span<const Array> inputs, const std::string& what, FunctionRef<Skeleton()> paths, SourceLoc loc) const;
@@ -31,7 +31,7 @@ class MapPlaces {
   void add_maps(const Jaxpr& j);
   struct Argument {
     bool needed = false;
-    std::optional<NamedSharding> division;  ///< the sharding that the argument must have
+    std::optional<NamedSharding> sharding;  ///< the sharding that the argument must have
     PartitionSpec as_run;                   ///< the spec that is accepted too, if inner maps shard it further
   };
   std::vector<Mesh> meshes_;    ///< of the maps; each list of devices once

@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::size_t kCapacity = 256;
 
-struct Division {
+struct ArgumentShardings {
   MeshAxes mesh, results_over;  // the second is empty if it is the first
   std::vector<PartitionSpec> specs;
-  friend bool operator==(const Division&, const Division&) = default;
+  friend bool operator==(const ArgumentShardings&, const ArgumentShardings&) = default;
 };
 
-std::optional<Division> division_of(std::span<const Array> inputs) {
+std::optional<ArgumentShardings> shardings_of(std::span<const Array> inputs) {
   std::vector<MeshAxes> meshes;
   std::vector<std::optional<NamedSharding>> where(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -36,7 +36,7 @@ std::optional<Division> division_of(std::span<const Array> inputs) {
   if (meshes.empty()) return {};
   const std::optional<MeshAxes> mesh = meshes.size() == 1 ? meshes[0] : common_mesh(meshes);
   if (!mesh) return {};
-  Division d{*mesh, meshes.size() == 1 ? MeshAxes() : meshes[0], {}};
+  ArgumentShardings d{*mesh, meshes.size() == 1 ? MeshAxes() : meshes[0], {}};
   for (const auto& s : where) {
     const bool other = s && !(s->mesh().axes() == *mesh);
     d.specs.push_back(!s ? PartitionSpec() : other ? spec_over(*mesh, s->spec(), s->mesh().axes()).value() : s->spec().trimmed());
@@ -46,15 +46,15 @@ std::optional<Division> division_of(std::span<const Array> inputs) {
 
 struct Entry {
   Jaxpr jaxpr;
-  Division division;
+  ArgumentShardings shardings;
   Ref<Executable> executable;  // null: it can't be partitioned
 };
 
 }  // namespace
 
 std::optional<std::vector<Array>> call_sharded(const std::string& name, const Jaxpr& j, std::span<const Array> inputs) {
-  const std::optional<Division> division = division_of(inputs);
-  if (!division || j.data().num_consts > 0) return {};
+  const std::optional<ArgumentShardings> shardings = shardings_of(inputs);
+  if (!shardings || j.data().num_consts > 0) return {};
   static std::mutex mutex;
   static auto& cache =
       *new std::unordered_multimap<std::uint64_t, Entry>;  // never destroyed: executables may be in use until the process ends
@@ -62,7 +62,7 @@ std::optional<std::vector<Array>> call_sharded(const std::string& name, const Ja
   const auto find = [&]() -> const Entry* {
     const auto [begin, end] = cache.equal_range(key);
     for (auto e = begin; e != end; ++e)
-      if (e->second.division == *division && e->second.jaxpr == j) return &e->second;
+      if (e->second.shardings == *shardings && e->second.jaxpr == j) return &e->second;
     return nullptr;
   };
   Ref<Executable> executable;
@@ -71,12 +71,12 @@ std::optional<std::vector<Array>> call_sharded(const std::string& name, const Ja
     executable = known->executable;
   } else {
     lock.unlock();
-    const MeshAxes* const over = division->results_over.names.empty() ? nullptr : &division->results_over;
-    if (const std::optional<Jaxpr> partitioned = partition(j, division->mesh, division->specs, over))
+    const MeshAxes* const over = shardings->results_over.names.empty() ? nullptr : &shardings->results_over;
+    if (const std::optional<Jaxpr> partitioned = partition(j, shardings->mesh, shardings->specs, over))
       executable = cached_executable(Device::of_id(default_device_id()).platform(), *partitioned, {name, {}});
     lock.lock();
     if (cache.size() >= kCapacity) cache.clear();
-    if (!find()) cache.emplace(key, Entry{j, *division, executable});
+    if (!find()) cache.emplace(key, Entry{j, *shardings, executable});
   }
   lock.unlock();
   if (!executable) return {};

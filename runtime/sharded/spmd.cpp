@@ -88,7 +88,7 @@ DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc)
   if (c && c->placement) {
     if (c->placement.get() == fitting_[i].load(std::memory_order_acquire)) return c->shards;
     const NamedSharding now = sharding_of(*c).named();
-    if (same_division(now.mesh().axes(), now.spec(), mesh, spec, x.shape())) {
+    if (equivalent_shardings(now.mesh().axes(), now.spec(), mesh, spec, x.shape())) {
       static std::mutex mutex;
       const std::lock_guard lock(mutex);
       if (keep_alive_.size() < 4 * fitting_.size()) {  // the pointer is only compared while the placement can't be another's

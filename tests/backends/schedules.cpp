@@ -18,7 +18,7 @@ namespace {
 detail::KernelProgram formed(const Jaxpr& j, int vector_bytes) {
   return detail::form_program(
       detail::simplify(j, nullptr),
-      {.vector_bytes = vector_bytes, .matmuls_by_library = false, .divided_scatters = true, .vectors_in_epilogue = true}, {});
+      {.vector_bytes = vector_bytes, .matmuls_by_library = false, .partitions_scatters = true, .vectors_in_epilogue = true}, {});
 }
 
 /// How many kernels the program has, of which each schedule is what its text says.
@@ -197,7 +197,7 @@ TEST_CASE("schedules: those that can't be followed are refused by kernel and ste
   CHECK(has(why(0, "call exp"), "no function `exp`"));
   CHECK(has(why(0, "peel i1"), "it has no borders"));
   CHECK(has(why(0, "by_inverse %3"), "not a quotient by a sum"));
-  CHECK(has(why(0, "divide_rows by 8 into 16"), "can't be split by rows"));
+  CHECK(has(why(0, "partition_rows by 8 into 16"), "can't be split by rows"));
   CHECK(has(why(0, "unroll i0 by 4096\nunroll i1 by 4096"), "more than 4096 times"));
   CHECK(has(why(1, "interleave by 8"), "has no functions"));
   CHECK(has(why(2, "prefetch by 16 beyond 1024"), "no vectors are read or written"));

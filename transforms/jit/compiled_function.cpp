@@ -29,20 +29,20 @@ namespace {
 bool is_host_array(const ConcreteArray& c) { return c.buffer && !c.placement; }
 
 /// For messages: what pmap and shard_map make is named as JAX names it, and the caller's function has no name there.
-std::string called_of(const std::string& name, bool one_division) {
+std::string called_of(const std::string& name, bool is_one_map) {
   constexpr std::string_view kOfAMap = "_fun";
-  return one_division ? "pmap" : name == kOfAMap ? "shard_map" : "jit of " + name;
+  return is_one_map ? "pmap" : name == kOfAMap ? "shard_map" : "jit of " + name;
 }
 
 }  // namespace
 
-CompiledFunction::CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool one_division)
+CompiledFunction::CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool is_one_map)
     : name_(std::move(name)),
-      called_(called_of(name_, one_division)),
+      called_(called_of(name_, is_one_map)),
       jaxpr_(std::move(jaxpr)),
       donated_(std::move(donated)),
       device_(device),
-      one_division_(one_division) {
+      is_one_map_(is_one_map) {
   for (const Array& c : jaxpr_.data().consts) {
     captures_tracers_ |= as_traced(c) != nullptr;
     if (const ConcreteArray* array = as_concrete(c)) captures_placed_ |= !is_host_array(*array);
@@ -55,7 +55,7 @@ void CompiledFunction::check_places(std::span<const Array> inputs, FunctionRef<S
   if (std::none_of(inputs.begin(), inputs.end(), placed)) return;
   const MapPlaces& places = [&]() -> const MapPlaces& {
     const std::lock_guard lock(mutex_);
-    if (!places_) places_.emplace(jaxpr_, one_division_);
+    if (!places_) places_.emplace(jaxpr_, is_one_map_);
     return *places_;
   }();
   places.check(inputs, called_, paths, loc);

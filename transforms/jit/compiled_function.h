@@ -12,8 +12,8 @@ namespace weft::detail {
 
 class CompiledFunction final : public Program {
  public:
-  /// `device`: results are committed to it, -1 for none. `one_division`: as for MapPlaces.
-  CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool one_division = false);
+  /// `device`: results are committed to it, -1 for none. `is_one_map`: as for MapPlaces.
+  CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool is_one_map = false);
 
   /// Which results are numbers, computed in 64 bits. Before the first call.
   void set_numbers(std::vector<bool> numbers) { numbers_ = std::move(numbers); }
@@ -56,7 +56,7 @@ class CompiledFunction final : public Program {
   const std::vector<bool> donated_;
   std::vector<bool> numbers_;
   const int device_;  // committed to it; -1: none
-  const bool one_division_;
+  const bool is_one_map_;
   bool captures_tracers_ = false, captures_placed_ = false, plain_ = false;
   std::mutex mutex_;
   std::optional<MapPlaces> places_;  // once an argument is placed

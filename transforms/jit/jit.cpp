@@ -130,7 +130,7 @@ class Cache final : public JitCache {
  public:
   Cache(JitOptions options, std::string function, Ref<const ProgramMaker> maker) : options_(std::move(options)), maker_(std::move(maker)) {
     name_ = options_.name.empty() ? std::move(function) : options_.name;
-    called_ = !maker_ ? "jit of " + name_ : maker_->takes_one_division() ? "pmap" : "shard_map";
+    called_ = !maker_ ? "jit of " + name_ : maker_->is_one_map() ? "pmap" : "shard_map";
   }
 
   /// Programs that were replaced while a thread still ran them are released with the function.
@@ -321,7 +321,7 @@ class Cache final : public JitCache {
     if (options_.device && e.in_placements.empty()) e.in_placements.assign(e.avals.size(), weft::Placement(*options_.device));
     if (options_.device && e.out_placements.empty()) e.out_placements.assign(j.data().outputs.size(), weft::Placement(*options_.device));
     e.function = make_ref<CompiledFunction>(name_, with_constraints(j, e.in_placements, e.out_placements, c.loc), std::move(donated),
-                                            options_.device ? options_.device->id() : -1, maker_ && maker_->takes_one_division());
+                                            options_.device ? options_.device->id() : -1, maker_ && maker_->is_one_map());
     e.function->set_numbers(std::move(numbers));
     e.result = c.keep_result();
     const auto inputs = j.data().input_avals();

@@ -45,7 +45,7 @@ class ProgramMaker : public RefCounted {
  public:
   virtual Jaxpr make(FlatFunction& f) const = 0;
   /// Whether sharded arguments must have exactly the sharding that the program's map takes; otherwise they must only be on its devices.
-  virtual bool takes_one_division() const { return false; }
+  virtual bool is_one_map() const { return false; }
   /// Whether it leaves axes of its mesh to the partitioner, which follows the arguments' shardings over them.
   virtual bool follows_shardings() const { return false; }
 };

@@ -66,7 +66,7 @@ class PmapProgram final : public ProgramMaker {
     for (int k = 2; find_axis(named.axis_name); ++k) named.axis_name = fmt::format("{}_{}", kUnnamedAxis, k);
     return PmapProgram(std::move(named)).make_named(f);
   }
-  bool takes_one_division() const override { return true; }
+  bool is_one_map() const override { return true; }
 
  private:
   void check_scope(const Mesh& scope, SourceLoc loc) const {

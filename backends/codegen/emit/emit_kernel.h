@@ -53,9 +53,9 @@ class KernelEmitter {
   Values run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body);
   void range(int dim, Value*& low, Value*& high);
   void outer_loops();
-  /// Emits the rows of these blocks, for a kernel that is divided by rows.
+  /// Emits the rows of these blocks, for a kernel that is partitioned by rows.
   class RowList;
-  void rows(Value* begin, Value* end);  // emit_divided.cpp
+  void rows(Value* begin, Value* end);  // emit_row_partition.cpp
   Value* in_blocks(Value* begin, Value* count, Value*& row);
   /// Interleaves instruction chains in all blocks except the older ones, if the schedule says so.
   void overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older);

@@ -259,7 +259,7 @@ class Uniter {
       t.reductions = std::move(reductions), t.stores = std::move(stores);
     }
     nest_ = 0;
-    if (k_.division.row >= 0) k_.division.row = common(k_.division.row);
+    if (k_.row_partition.row >= 0) k_.row_partition.row = common(k_.row_partition.row);
     k_.nests = std::move(nests);
     if (word_)
       for (std::size_t a = 0; a < k_.args.size(); ++a)

@@ -71,7 +71,7 @@ std::vector<char> live_nodes(const Kernel& k) {
   };
   for (const Nest& t : k.nests)
     for (NodeId n : wanted_nodes(t)) mark(n);
-  mark(k.division.row);
+  mark(k.row_partition.row);
   for (std::size_t n = k.dag.nodes.size(); n-- > 0;) {
     if (!live[n]) continue;
     const Node& node = k.dag.nodes[n];
@@ -142,7 +142,7 @@ std::vector<char> only_compared(const Kernel& k, const std::vector<char>& live, 
   }
   for (const Nest& t : k.nests)
     for (NodeId n : wanted_nodes(t)) read_otherwise(n);
-  read_otherwise(k.division.row);
+  read_otherwise(k.row_partition.row);
   return compared;
 }
 

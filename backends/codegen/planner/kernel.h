@@ -66,10 +66,10 @@ struct Nest {
   std::vector<Store> stores;
 };
 
-/// A kernel of one nest whose first loop may be divided by what it writes: iterations with different rows touch different elements of what
-/// the kernel writes. Each part of the rows may then be updated on its own, by the iterations that have its rows, in their order.
-struct RowDivision {
-  int loop = -1;  ///< -1: it can't be divided
+/// A kernel of one nest whose first loop may be partitioned by what it writes: iterations with different rows touch different elements of
+/// what the kernel writes. Each part of the rows may then be updated on its own, by the iterations that have its rows, in their order.
+struct RowPartition {
+  int loop = -1;  ///< -1: it can't be partitioned
   NodeId row = -1;
   std::int64_t rows = 0;
 };
@@ -89,7 +89,7 @@ struct Kernel {
   std::vector<DType> locals;
   std::vector<LoopLimit> limits;  ///< one for each loop dimension
   std::uint64_t sequential = 0;   ///< loop dimensions whose iterations run one after the other
-  RowDivision division;
+  RowPartition row_partition;
   KernelCost cost;
 };
 

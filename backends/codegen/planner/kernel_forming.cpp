@@ -149,7 +149,7 @@ class KernelFormer final : public LeafReader {
       if (indexed && std::find(kernel_.outer.begin(), kernel_.outer.end(), loops[k]) == kernel_.outer.end())
         kernel_.sequential |= std::uint64_t{1} << loops[k];
     }
-    if (r.divided) kernel_.division = {loops[0], body.row, dag_[body.row].high + 1};
+    if (r.partitioned) kernel_.row_partition = {loops[0], body.row, dag_[body.row].high + 1};
     const NodeId position = row_major_position(dag_, aval.shape, body.coords), guard = dag_.is_true(body.inside) ? -1 : body.inside.id;
     KernelValue value = body.value;
     if (e.op->combiner) {

@@ -34,7 +34,7 @@ class Overwrites {
     std::vector<std::size_t> seen(k.dag.nodes.size(), 0);  // the last nest that wants the node, and one
     for (std::size_t n = 0; n < k.nests.size(); ++n) {
       std::vector<NodeId> stack = wanted_nodes(k.nests[n]);
-      if (n == 0) stack.push_back(k.division.row);
+      if (n == 0) stack.push_back(k.row_partition.row);
       while (!stack.empty()) {
         const NodeId id = stack.back();
         stack.pop_back();

@@ -30,8 +30,8 @@ struct Root {
   std::int64_t chunks = 1, chunk = 0;  ///< how many, and of how many steps each (the last may have fewer)
   std::int64_t chunk_total = 0;        ///< steps of all together
   bool by_rows = false;                ///< of chunks: only the chunks are an outer loop
-  bool divided = false;                ///< of a scatter: by rows
-  std::optional<Var> rows;             ///< of one that is divided: its windows' rows, if they are in memory
+  bool partitioned = false;            ///< of a scatter: by rows
+  std::optional<Var> rows;             ///< of one that is partitioned: its windows' rows, if they are in memory
 
   // The loops: those of the value's dimensions, a dimension perhaps split into several loops (slowest first), and reducing ones.
   struct Dim {
@@ -149,7 +149,7 @@ class KernelPlanner {
   // scatters.cpp
   IndexedGeometry geometry_of_scatter(const Eqn& e) const;
   bool is_kernel_scatter(const Eqn& e) const;
-  bool is_divided_scatter(const Eqn& e) const;
+  bool is_partitioned_scatter(const Eqn& e) const;
   bool stores_updates(const Eqn& e) const;
   bool stores_rows(const Eqn& e) const;
   bool takes_over_operand(const Eqn& e) const;
@@ -246,7 +246,7 @@ struct RootBody {
   std::vector<Reduction> reductions;
   std::vector<NodeId> coords;  ///< of a scatter: where the value goes
   KernelValue inside;          ///< and whether it goes anywhere
-  NodeId row = -1;             ///< and the row, where the kernel is divided by rows
+  NodeId row = -1;             ///< and the row, where the kernel is partitioned by rows
 };
 /// Whether a dimension's coordinate is determined by the indices.
 bool is_indexed(const IndexedDim& d);

@@ -145,7 +145,7 @@ struct TargetTraits {
   bool matmul_epilogues = false;  ///< matmuls take a bias, and what follows
   bool gelu_epilogues = false, relu_epilogues = false;
   bool unordered_scatters = false;   ///< those of which it is promised that no index comes twice are made in any order
-  bool divided_scatters = false;     ///< those of many windows are divided among threads by where the windows go
+  bool partitions_scatters = false;  ///< those of many windows are partitioned among threads by where the windows go
   bool row_blocks = false;           ///< kernels with matmuls compute several rows at each outer point
   bool partitions_loops = false;     ///< loops of kernels that only move elements are partitioned, and elements widened
   bool vectors_in_epilogue = false;  ///< what follows reductions along vectors runs by vectors of its own

@@ -52,8 +52,9 @@ class KernelPrinter {
     out_ = fmt::format("{}: flops={} bytes={}\n", k_.name, k_.cost.flops, k_.cost.bytes);
     arguments();
     out_ += "  outer" + loops("for", k_.outer) + "\n";
-    if (k_.division.loop >= 0)
-      out_ += fmt::format("  divided by {} of i{}, below {}\n", operand(k_.division.row), k_.division.loop, k_.division.rows);
+    if (k_.row_partition.loop >= 0)
+      out_ += fmt::format("  rows partitioned by {} of i{}, below {}\n", operand(k_.row_partition.row), k_.row_partition.loop,
+                          k_.row_partition.rows);
     for (const Nest& t : k_.nests) nest(t);
     return std::move(out_);
   }

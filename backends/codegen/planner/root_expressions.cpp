@@ -141,7 +141,7 @@ bool KernelPlanner::take_built(Root& r) {
   if (found == built_.end()) return false;
   const Root& plain = found->second.plain;
   if (plain.kind != r.kind || plain.stage != r.stage || plain.partial != r.partial || plain.chunk != r.chunk || plain.rows != r.rows ||
-      plain.divided != r.divided || plain.parallel != r.parallel || plain.reduce != r.reduce)
+      plain.partitioned != r.partitioned || plain.parallel != r.parallel || plain.reduce != r.reduce)
     return false;
   const std::vector<Var>& computed = found->second.computed;
   if (std::any_of(computed.begin(), computed.end(), [&](Var v) { return is_root_[v] != 0; })) return false;
@@ -305,7 +305,7 @@ bool KernelPlanner::try_build(Root& r) {
 /// A quotient or remainder by a divisor of a loop's size disappears when the loop is split in two, if the others move by its multiples.
 void KernelPlanner::split_for_reshapes(Root& r) {
   const Dag& dag = *r.dag;
-  if (r.parallel.size() + r.reduce.size() > 12 || r.divided) return;
+  if (r.parallel.size() + r.reduce.size() > 12 || r.partitioned) return;
   for (const Node& n : dag.nodes) {
     if (n.kind != NodeKind::index_div && n.kind != NodeKind::index_mod) continue;
     const Affine& a = dag.affine(n.operands[0]);

@@ -54,7 +54,7 @@ class RootBuilder {
       case Root::Kind::map: body_.value = c_.expressions.compute(r_.var, coords_); break;
       case Root::Kind::copy: body_.value = c_.expressions.at(e_.inputs[0], coords_); break;
       case Root::Kind::rows: body_.value = row_of_update(); break;
-      case Root::Kind::scatter: r_.divided ? scatter_by_rows() : scatter(); break;
+      case Root::Kind::scatter: r_.partitioned ? scatter_by_rows() : scatter(); break;
       case Root::Kind::reduce: body_.value = reduction(); break;
       case Root::Kind::arg_reduce: body_.value = position_of_extremum(); break;
       case Root::Kind::cumulative: body_.value = running_reduction(); break;
@@ -86,7 +86,7 @@ class RootBuilder {
     body_.coords = std::move(place.coords);
     body_.inside = place.inside;
   }
-  /// Of a kernel that is divided by rows of the operand: which row it is, too.
+  /// Of a kernel that is partitioned by rows of the operand: which row it is, too.
   void scatter_by_rows() {
     const Shape& operand = c_.j.aval(e_.inputs[0]).shape;
     const ScatterParams p = scatter_params(*e_.op, *e_.params);
@@ -237,7 +237,7 @@ std::vector<NodeId> root_coords(const Root& r, const Aval& aval, Dag& dag, std::
     NodeId& c = coords[static_cast<std::size_t>(r.parallel[k].value_dim)];
     c = dag.combine(c, 1, dag.index_dim(parallel[k]), r.parallel[k].scale);
   }
-  if (r.divided) {
+  if (r.partitioned) {
     const Eqn& e = j.eqns[static_cast<std::size_t>(r.eqn)];
     const Shape& updates = j.aval(e.inputs[2]).shape;
     coords = coords_of_window(dag, scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, aval.ndim(), updates), updates,

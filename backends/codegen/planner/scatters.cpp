@@ -1,7 +1,7 @@
 // How scatters become kernels. The operand is copied into the result's memory, unless it is there already, then windows of it are updated
 // in place, in the order of the indices.
 //
-// The places that the indices can name are numbered: a window is in one such row of the result. The kernel may be divided by rows: each
+// The places that the indices can name are numbered: a window is in one such row of the result. The kernel may be partitioned by rows: each
 // part goes through all windows and updates those of its own rows, so that updates of one element keep their order however many parts
 // there are. Where rows take many operations, a kernel of its own computes them first: for each window its row, or -1 where it is left out.
 #include <algorithm>
@@ -37,9 +37,9 @@ bool KernelPlanner::is_kernel_scatter(const Eqn& e) const {
   return !dtype.is_bool() && can_reduce(*e.op->combiner, dtype);
 }
 
-/// Whether it is a kernel that is divided by rows.
-bool KernelPlanner::is_divided_scatter(const Eqn& e) const {
-  if (!target_.divided_scatters || !is_kernel_scatter(e)) return false;
+/// Whether it is a kernel that is partitioned by rows.
+bool KernelPlanner::is_partitioned_scatter(const Eqn& e) const {
+  if (!target_.partitions_scatters || !is_kernel_scatter(e)) return false;
   const IndexedGeometry g = geometry_of_scatter(e);
   const Shape &operand = j_.aval(e.inputs[0]).shape, &updates = j_.aval(e.inputs[2]).shape;
   std::int64_t windows = 1, rows = 1;
@@ -49,14 +49,14 @@ bool KernelPlanner::is_divided_scatter(const Eqn& e) const {
     if (g.dims[d].window != 1) return false;
     rows *= operand[static_cast<int>(d)];
   }
-  // Long windows into a few rows are divided along the windows.
+  // Long windows into a few rows are partitioned along the windows.
   const bool long_windows = updates.num_elements() / std::max<std::int64_t>(windows, 1) > 64 * rows;
   return windows >= kManyWindows && windows <= kMostRows && rows >= kFewRows && rows <= kMostRows && !long_windows;
 }
 
-/// Whether the updates are computed and stored before a divided scatter, with vectors.
+/// Whether the updates are computed and stored before a partitioned scatter, with vectors.
 bool KernelPlanner::stores_updates(const Eqn& e) const {
-  if (e.inputs[2].is_literal() || !is_divided_scatter(e)) return false;
+  if (e.inputs[2].is_literal() || !is_partitioned_scatter(e)) return false;
   std::int64_t window = 1;
   for (const IndexedDim& d : geometry_of_scatter(e).dims) window *= d.window;
   return window < kVectorWindow && cost_[e.inputs[2].var()] > kCheap;
@@ -152,8 +152,8 @@ void KernelPlanner::add_scatter(int eqn) {
     shares_buffer_[copy.var] = r.var;
     add(std::move(copy));
   }
-  r.divided = is_divided_scatter(e);
-  if (r.divided && stores_rows(e)) {
+  r.partitioned = is_partitioned_scatter(e);
+  if (r.partitioned && stores_rows(e)) {
     Root rows;
     rows.kind = Root::Kind::rows;
     rows.eqn = eqn;
@@ -166,7 +166,7 @@ void KernelPlanner::add_scatter(int eqn) {
     avals_.push_back(Aval{windows, int32});
     add(std::move(rows));
   }
-  if (r.divided) {
+  if (r.partitioned) {
     std::int64_t windows = 1;
     for (int d : g.batch_dims) windows *= updates[d];
     r.parallel.push_back({Root::kWindows, windows, 1});
@@ -175,14 +175,14 @@ void KernelPlanner::add_scatter(int eqn) {
   for (const bool window : {false, true})
     for (int d = 0; d < updates.size(); ++d) {
       const bool in_window = !contains(g.batch_dims, d);
-      if (in_window == window && updates[d] != 1 && (window || !r.divided)) r.parallel.push_back({d, updates[d], 1});
+      if (in_window == window && updates[d] != 1 && (window || !r.partitioned)) r.parallel.push_back({d, updates[d], 1});
     }
   add(std::move(r));
 }
 
 /// Forms a kernel of the scatter alone. Its outer loops are the dimensions in which no two updates of one element differ: batching
-/// dimensions of the indices, and window dimensions that are not indexed, or all if there is one window. A kernel that is divided by rows
-/// has no outer loops.
+/// dimensions of the indices, and window dimensions that are not indexed, or all if there is one window. A kernel that is partitioned by
+/// rows has no outer loops.
 void KernelPlanner::place_scatter(int root) {
   const Root& r = roots_[static_cast<std::size_t>(root)];
   const IndexedGeometry g = geometry_of_scatter(j_.eqns[static_cast<std::size_t>(r.eqn)]);
@@ -192,7 +192,7 @@ void KernelPlanner::place_scatter(int root) {
   group.outer.emplace_back();
   const Shape& updates = j_.aval(j_.eqns[static_cast<std::size_t>(r.eqn)].inputs[2]).shape;
   const bool one_window = std::all_of(g.batch_dims.begin(), g.batch_dims.end(), [&](int d) { return updates[d] == 1; });
-  for (std::size_t k = 0; k < r.parallel.size() && !r.divided; ++k) {
+  for (std::size_t k = 0; k < r.parallel.size() && !r.partitioned; ++k) {
     const int d = r.parallel[k].value_dim;
     const bool apart = one_window || std::any_of(g.dims.begin(), g.dims.end(), [&](const IndexedDim& dim) {
                          return (dim.window_dim == d && dim.component < 0) ||

@@ -13,7 +13,7 @@ std::vector<std::int64_t> signature(const Kernel& k) {
   s.insert(s.end(), k.dag.dims.begin(), k.dag.dims.end());
   list(k.outer);
   s.push_back(static_cast<std::int64_t>(k.sequential));
-  s.insert(s.end(), {k.division.loop, k.division.row, k.division.rows});
+  s.insert(s.end(), {k.row_partition.loop, k.row_partition.row, k.row_partition.rows});
   for (const LoopLimit& l : k.limits) s.push_back(l.outer), s.push_back(l.total);
   for (const KernelArg& a : k.args) s.insert(s.end(), {a.dtype.id(), a.elements, a.scratch, a.written});
   const std::vector<char> live = live_nodes(k);

@@ -9,7 +9,7 @@ static bool is_divided(const Node& n) { return n.kind == NodeKind::index_div || 
 bool is_choice(const Node& n) { return n.op == ScalarOp::select || (n.op == ScalarOp::bit_and && n.dtype.is_bool()); }
 
 bool only_moves(const Kernel& k, int operations) {
-  if (k.nests.size() != 1 || k.division.loop >= 0 || k.sequential != 0 || k.outer.empty()) return false;
+  if (k.nests.size() != 1 || k.row_partition.loop >= 0 || k.sequential != 0 || k.outer.empty()) return false;
   const Nest& t = k.nests[0];
   if (t.stores.empty()) return false;  // what was copied to where it is
   if (!t.parallel.empty() || !t.reduce.empty() || !t.reductions.empty() || !t.repeats.empty()) return false;

@@ -80,7 +80,7 @@ int vector_loop(const std::vector<LoopPlan>& loops) {
 }
 
 bool can_be_searched(const Kernel& k) {
-  return k.division.loop < 0 && k.sequential == 0 &&
+  return k.row_partition.loop < 0 && k.sequential == 0 &&
          std::all_of(k.nests.begin(), k.nests.end(), [](const Nest& t) { return t.repeats.empty(); });
 }
 

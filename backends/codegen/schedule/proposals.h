@@ -15,7 +15,7 @@ bool same_bits(const Kernel& k, const Schedule& a, const Schedule& b);
 /// At most `most` schedules that differ from `usual` and from each other, satisfy check_schedule, and have the same_bits as `usual`; the
 /// ones that are best most often come first. They stream the same results as `usual` does: whether that pays depends on who reads them
 /// next, which the kernel alone doesn't tell. None for kernels with loops that may never end, whose iterations run in order, or whose
-/// updates are divided by rows.
+/// updates are partitioned by rows.
 std::vector<Schedule> proposed_schedules(const Kernel& k, const Schedule& usual, int vector_bytes, std::size_t most = 12);
 
 }  // namespace weft::detail

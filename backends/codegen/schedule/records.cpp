@@ -92,7 +92,7 @@ void join_records(const Kernel& k, const std::vector<std::vector<NodeId>>& nodes
 }
 
 bool can_flatten_records(const Kernel& k, const Schedule& s) {
-  if (s.record_dims.empty() || s.vector_dim < 0 || k.nests.size() != 1 || k.division.loop >= 0) return false;
+  if (s.record_dims.empty() || s.vector_dim < 0 || k.nests.size() != 1 || k.row_partition.loop >= 0) return false;
   const Nest& t = k.nests[0];
   if (!t.parallel.empty() || !t.reduce.empty() || !t.reductions.empty() || !t.repeats.empty()) return false;
   const std::uint64_t vector = std::uint64_t{1} << s.vector_dim;

@@ -9,7 +9,7 @@
 #include "weft/backends/codegen/schedule/memory_steps.h"
 #include "weft/backends/codegen/schedule/pairs.h"
 #include "weft/backends/codegen/schedule/records.h"
-#include "weft/backends/codegen/schedule/row_division.h"
+#include "weft/backends/codegen/schedule/row_partition.h"
 #include "weft/backends/codegen/schedule/scheduler.h"
 
 namespace weft::detail {
@@ -117,7 +117,7 @@ void Scheduler::plan_outer() {
 }
 
 void Scheduler::plan_tasks() {
-  if (k_.division.loop >= 0) return divide_rows(k_, target_, schedule_);
+  if (k_.row_partition.loop >= 0) return partition_rows(k_, target_, schedule_);
   const double total = std::max(k_.cost.cycles, 1.0);
   // The unit of a loop is what one pass of its unrolled body takes.
   std::int64_t units = 1;

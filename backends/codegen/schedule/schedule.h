@@ -37,8 +37,8 @@ struct Schedule {
   /// The number of blocks in a task; 0: all, as the kernel is not worth a fork. Negative: at least -grain, and so many that there is one
   /// task for each thread, because every task has a fixed cost.
   std::int64_t grain = 0;
-  /// For a kernel that is divided by rows (`Kernel::division`): pieces of neighbouring rows are assigned to the blocks in turn; both counts
-  /// are powers of two. -1: it is not divided.
+  /// For a kernel that is partitioned by rows (`Kernel::row_partition`): pieces of neighbouring rows are assigned to the blocks in turn;
+  /// both counts are powers of two. -1: it is not partitioned.
   int row_bits = -1;  ///< a piece has 2 to this
   /// Rows that inner loops access at distances of at least `row_bytes` are prefetched this many rows ahead. 0: no prefetching.
   int rows_ahead = 0;

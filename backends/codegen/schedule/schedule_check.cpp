@@ -159,14 +159,14 @@ class Checker {
       if ((k_.sequential >> l.dim & 1) && s_.grain != 0) wrong(step, why_singly(l.dim));
     }
     if (s_.row_bits >= 0) {
-      const std::string step = fmt::format("divide_rows by {} into {}", std::int64_t{1} << s_.row_bits, s_.num_blocks);
-      if (k_.division.loop < 0) wrong(step, "the kernel's writes can't be split by rows");
+      const std::string step = fmt::format("partition_rows by {} into {}", std::int64_t{1} << s_.row_bits, s_.num_blocks);
+      if (k_.row_partition.loop < 0) wrong(step, "the kernel's writes can't be split by rows");
       if (s_.task_loops > 0 || !s_.outer.empty()) wrong(step, "its outer loops are split");
       const LoopPlan& first = s_.nests[0].parallel[0];
-      if (first.dim != k_.division.loop) wrong(step, fmt::format("i{} must be the outermost loop", k_.division.loop));
+      if (first.dim != k_.row_partition.loop) wrong(step, fmt::format("i{} must be the outermost loop", k_.row_partition.loop));
     } else if (s_.grain != 0 && s_.task_loops == 0) {
       wrong(fmt::format("parallel by {}", s_.grain),
-            k_.division.loop >= 0 ? "there are no blocks; divide_rows makes them" : "there are no blocks; split an outer loop");
+            k_.row_partition.loop >= 0 ? "there are no blocks; partition_rows makes them" : "there are no blocks; split an outer loop");
     }
   }
 

@@ -147,7 +147,7 @@ class Parser {
         {"reduce_by_rows", &Parser::rows},
         {"peel", &Parser::peel},
         {"split", &Parser::split},
-        {"divide_rows", &Parser::divide},
+        {"partition_rows", &Parser::partition_rows},
         {"parallel", &Parser::parallel},
         {"transpose", &Parser::transpose},
         {"transpose_records", &Parser::records},
@@ -238,7 +238,7 @@ class Parser {
       blocks_[static_cast<std::size_t>(loop(st, word).dim)] = take(st, "by", std::int64_t{1} << 40);
     }
   }
-  void divide(const Statement& st) {
+  void partition_rows(const Statement& st) {
     shape(st, false, {"by", "into"});
     const std::int64_t rows = take(st, "by", 1 << 30), blocks = take(st, "into", 1 << 16);
     if (!std::has_single_bit(static_cast<std::uint64_t>(rows)) || !std::has_single_bit(static_cast<std::uint64_t>(blocks)))
@@ -339,7 +339,7 @@ std::string to_string(const Schedule& s, const Kernel& k) {
   for (const LoopPlan& l : all)
     if (l.peeled) line(fmt::format("peel i{}", l.dim));
   for (std::size_t i = 0; i < s.block.size(); ++i) line(fmt::format("split i{} by {}", s.outer[i].dim, s.block[i]));
-  if (s.row_bits >= 0) line(fmt::format("divide_rows by {} into {}", std::int64_t{1} << s.row_bits, s.num_blocks));
+  if (s.row_bits >= 0) line(fmt::format("partition_rows by {} into {}", std::int64_t{1} << s.row_bits, s.num_blocks));
   if (s.grain != 0) line(fmt::format("parallel by {}", s.grain < 0 ? -s.grain : s.grain));
   const auto arguments = [&](std::string_view name, const std::vector<int>& list, const std::string& behind) {
     std::string words;

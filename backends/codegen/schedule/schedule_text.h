@@ -10,8 +10,8 @@
 //   reduce_by_rows i2         a nest's reducing loop runs outside of its parallel ones, with sums in memory
 //   peel i1                   the parts between its borders are loops of their own
 //   split i0 by 64            blocks of so many iterations; of the first outer loops, in their order
-//   divide_rows by 8 into 256 a scatter's rows, so many in a piece, are dealt to so many blocks
-//   parallel by 3             tasks of so many blocks (of a kernel that is divided by rows: at least) go to threads
+//   partition_rows by 8 into 256 a scatter's rows, so many in a piece, are dealt to so many blocks
+//   parallel by 3             tasks of so many blocks (of a kernel that is partitioned by rows: at least) go to threads
 //   transpose a0              squares are transposed in registers, along a loop that is unrolled as far as there are lanes
 //   transpose_records a0 by 5 records that lanes read are transposed in registers; shuffled together up to so many elements
 //   stream a1                 whole vectors are stored past the caches

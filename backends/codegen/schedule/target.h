@@ -11,13 +11,13 @@ struct Target {
   int vector_bytes = 64;
 
   // Threads. Cycles are of one core.
-  double fork_cycles = 60e3;           ///< a kernel with less work than this runs on one thread
-  double task_cycles = 30e3;           ///< of a task
-  double block_cycles = 1024;          ///< the least work of a block, where one loop has many small steps
-  std::int64_t enough_blocks = 256;    ///< outer loops are split into blocks until there are so many
-  double update_cycles = 8;            ///< of an update that a scatter makes on its own
-  std::int64_t division_blocks = 256;  ///< at most, of a kernel that is divided by rows
-  std::int64_t division_pieces = 4096;
+  double fork_cycles = 60e3;                ///< a kernel with less work than this runs on one thread
+  double task_cycles = 30e3;                ///< of a task
+  double block_cycles = 1024;               ///< the least work of a block, where one loop has many small steps
+  std::int64_t enough_blocks = 256;         ///< outer loops are split into blocks until there are so many
+  double update_cycles = 8;                 ///< of an update that a scatter makes on its own
+  std::int64_t row_partition_blocks = 256;  ///< at most, of a kernel that is partitioned by rows
+  std::int64_t row_partition_pieces = 4096;
 
   // Memory.
   std::int64_t line_bytes = 64;

@@ -1,4 +1,4 @@
-// See sharding.h. Also Shardy's operations: values whose division is stated, and programs of one device.
+// See sharding.h. Also Shardy's operations: values whose sharding is stated, and programs of one device.
 #include "weft/frontends/stablehlo/import/sharding.h"
 
 #include <fmt/format.h>
@@ -99,7 +99,7 @@ Values import_constraint(OpCall& c) {
   if (!sharding) c.fail("it states no sharding");
   const ProgramSharding s = sharding_of(*sharding, c.in(0).ndim(), c.importer());
   // The program is that of whole arrays: an array whose sum is still to be made is that sum.
-  // On one device, in a part of the mesh that is the body's own, and where a dimension may be divided further, there is nothing to state.
+  // On one device, in a part of the mesh that is the body's own, and where a dimension may be sharded further, there is nothing to state.
   if (s.is_maximal || s.mesh.axes.num_devices() == 1 || !s.open.empty() || c.importer().manual()) return {c.in(0)};
   const PartitionSpec spec = even_spec(s.mesh.axes, s.spec, c.in(0).shape());
   if (spec.trimmed().dims().empty() && !s.spec.trimmed().dims().empty()) return {c.in(0)};
@@ -107,7 +107,7 @@ Values import_constraint(OpCall& c) {
 }
 const Import constraint_import("sdy.sharding_constraint", import_constraint);
 
-/// How the partitioner divides two arrays of one shape alike: the second as the first, further where the second is and the first isn't.
+/// How the partitioner shards two arrays of one shape alike: the second as the first, further where the second is and the first isn't.
 class Alike final : public CallPartitioner {
  public:
   CallSpecs choose(const MeshAxes& mesh, std::span<const Aval> args, const std::vector<PartitionSpec>& now, std::span<const Aval>,
@@ -131,7 +131,7 @@ class Alike final : public CallPartitioner {
   bool equals(const CallPartitioner& other) const override { return dynamic_cast<const Alike*>(&other); }
 };
 
-/// Values with the same number are to be divided alike, in what follows the second.
+/// Values with the same number are to be sharded alike, in what follows the second.
 Values import_group(OpCall& c) {
   const std::vector<NamedMesh>& meshes = c.importer().module().meshes;
   const auto has_devices = [&](const NamedMesh& m) { return mesh_of(m.mesh, m.name, c.importer()).axes.num_devices() > 1; };
@@ -143,9 +143,9 @@ Values import_group(OpCall& c) {
   if (both[0].shape() != both[1].shape()) return {};
   const Jaxpr same = trace_jaxpr({"shard_alike", {both[0].aval(), both[1].aval()}, {}},
                                  [](std::span<const Array> in) -> Arrays { return {in.begin(), in.end()}; });
-  const Arrays divided = bind_custom_partitioning("shard_alike", same, {"shard_alike", make_ref<Alike>()}, both, c.loc);
-  c.importer().replace(*first, divided[0]);
-  c.importer().replace(c.op.operands[0], divided[1]);
+  const Arrays sharded = bind_custom_partitioning("shard_alike", same, {"shard_alike", make_ref<Alike>()}, both, c.loc);
+  c.importer().replace(*first, sharded[0]);
+  c.importer().replace(c.op.operands[0], sharded[1]);
   return {};
 }
 const Import group_import("sdy.sharding_group", import_group);

@@ -1,4 +1,4 @@
-// Kernels that are divided by rows: a task goes through all iterations of the loop, a chunk at a time. With vectors it first lists the
+// Kernels that are partitioned by rows: a task goes through all iterations of the loop, a chunk at a time. With vectors it first lists the
 // iterations of the chunk whose row belongs to the task; then it executes only these, in order.
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
@@ -35,7 +35,7 @@ llvm::Constant* lanes_of_sets(llvm::Module& module) {
 /// Whether the current iteration (or which of its lanes) has a row of these blocks and is in bounds. Sets `row` to its 32-bit row.
 Value* KernelEmitter::in_blocks(Value* begin, Value* count, Value*& row) {
   const Copy copy(frames_.size(), 0);
-  row = get(k_.division.row, copy);
+  row = get(k_.row_partition.row, copy);
   const int lanes = VectorBuilder::lanes_of(row);
   row = ir_.CreateTrunc(row, row->getType()->getWithNewBitWidth(32));
   const auto same = [&](Value* v) { return builder_.splat(ir_.CreateTrunc(v, ir_.getInt32Ty()), lanes); };
@@ -137,8 +137,8 @@ class KernelEmitter::RowList {
 };
 
 void KernelEmitter::rows(Value* begin, Value* end) {
-  const int dim = k_.division.loop;
-  const NodeId row_number = ~k_.dag.affine(k_.division.row).terms[0].atom;
+  const int dim = k_.row_partition.loop;
+  const NodeId row_number = ~k_.dag.affine(k_.row_partition.row).terms[0].atom;
   const std::int64_t n = k_.dag.dims[static_cast<std::size_t>(dim)];
   RowList list(*this, begin, end);
   loop(-1, i64(0), i64(n), kNoted, 1, 0, {}, [&](Values none) {
