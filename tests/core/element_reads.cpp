@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "messages.h"
+#include "tests/messages.h"
 
 using namespace weft;
 
@@ -16,7 +16,7 @@ namespace {
 /// Whether item<T>() and to_vector<T>() give `expected`, or where there is none both throw.
 template <class T>
 void check_read(const Array& x, std::optional<T> expected) {
-  INFO(to_string(x), " of ", to_string(x.dtype()));
+  INFO(fmt::format("{} of {}", x, x.dtype()));
   const Array padded = concatenate({zeros(700, x.dtype()), reshape(x, {1})});
   if (expected) {
     CHECK(x.item<T>() == *expected);
@@ -38,10 +38,10 @@ void check_limits() {
   check_read<T>(array(high), Limits::max());
   check_read<T>(array(low - 1), {});
   check_read<T>(array(high + 1), {});
-  check_read<T>(array(static_cast<double>(high) + .5), Limits::max());
-  check_read<T>(array(static_cast<double>(low) - .5), Limits::min());
-  check_read<T>(array(static_cast<double>(high) + 1), {});
-  check_read<T>(array(static_cast<double>(low) - 1), {});
+  check_read<T>(array(static_cast<double>(high) + .5, float64), Limits::max());
+  check_read<T>(array(static_cast<double>(low) - .5, float64), Limits::min());
+  check_read<T>(array(static_cast<double>(high) + 1, float64), {});
+  check_read<T>(array(static_cast<double>(low) - 1, float64), {});
   check_read<T>(array(std::numeric_limits<std::uint64_t>::max()), {});
   check_read<T>(array(static_cast<std::uint64_t>(high)), Limits::max());
 }
@@ -58,12 +58,12 @@ TEST_CASE("reads: integers at the limits of every narrower type") {
   const std::int64_t low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
   check_read<std::int64_t>(array(std::uint64_t{1} << 63), {});
   check_read<std::int64_t>(array(static_cast<std::uint64_t>(high)), high);
-  check_read<std::int64_t>(array(-0x1p63), low);
-  check_read<std::int64_t>(array(0x1p63), {});
+  check_read<std::int64_t>(array(-0x1p63, float64), low);
+  check_read<std::int64_t>(array(0x1p63, float64), {});
   check_read<std::uint64_t>(array(std::int64_t{-1}), {});
   check_read<std::uint64_t>(array(high), static_cast<std::uint64_t>(high));
-  check_read<std::uint64_t>(array(0x1p63), std::uint64_t{1} << 63);
-  check_read<std::uint64_t>(array(0x1p64), {});
+  check_read<std::uint64_t>(array(0x1p63, float64), std::uint64_t{1} << 63);
+  check_read<std::uint64_t>(array(0x1p64, float64), {});
   check_read<bool>(array(std::int64_t{1} << 40), true);
   check_read<int>(array(true), 1);
 }
@@ -75,7 +75,7 @@ TEST_CASE("reads: floats, NaN and complex numbers") {
   check_read<int>(array(inf), {});
   check_read<unsigned>(array(-.5f), 0U);
   check_read<double>(array(-inf), -inf);
-  check_read<float>(array(1e300), std::numeric_limits<float>::infinity());
+  check_read<float>(array(1e300, float64), std::numeric_limits<float>::infinity());
   check_read<bool>(array(nan), true);
   check_read<double>(array(std::complex<double>(3, 0)), 3.);
   check_read<double>(array(std::complex<double>(3, 1)), {});
@@ -87,6 +87,6 @@ TEST_CASE("reads: floats, NaN and complex numbers") {
 TEST_CASE("reads: the error names the element, the type and the remedy") {
   const Array x = array({std::int64_t{1}, std::int64_t{3000000000}, std::int64_t{2}});
   CHECK(test::refuses<DTypeError>([&] { (void)x.to_vector<int>(); },
-                                  {"to_vector: element 1 of int64[3] is 3000000000, which int32 can't hold", "a wider type"}));
-  CHECK(test::refuses<DTypeError>([&] { (void)x[1].item<int>(); }, {"item: int64[] is 3000000000, which int32 can't hold"}));
+                                  {"to_vector: element 1 of i64[3] is 3000000000, which int32 can't hold", "a wider type"}));
+  CHECK(test::refuses<DTypeError>([&] { (void)x[1].item<int>(); }, {"item: i64[] is 3000000000, which int32 can't hold"}));
 }

@@ -138,6 +138,30 @@ def test_shard_map():
     np.testing.assert_array_equal(np.asarray(jax.jit(f)(a)), wanted)
 
 
+def test_shardings_as_xla_writes_them():
+    """Programs of GSPMD's notation, in place of Shardy's: constraints, maps, and maps that leave an axis to the partitioner."""
+    if not hasattr(jax.config, "jax_use_shardy_partitioner"):
+        pytest.skip("this JAX has one notation only")
+    m = mesh()
+    before = jax.config.jax_use_shardy_partitioner
+    jax.config.update("jax_use_shardy_partitioner", False)
+    try:
+        v = np.arange(64, dtype=np.float32).reshape(8, 8) / 64
+        constrained = jax.jit(lambda u: jnp.sin(jax.lax.with_sharding_constraint(u, NamedSharding(m, P("j", "i")))) @ u.T,
+                              in_shardings=NamedSharding(m, P(None, ("i", "j"))), out_shardings=NamedSharding(m, P("i")))(v)
+        np.testing.assert_allclose(np.asarray(constrained), np.sin(v) @ v.T, rtol=1e-4)
+        assert constrained.sharding.is_equivalent_to(NamedSharding(m, P("i")), 2)
+        summed = lambda u: jax.lax.psum(u, "i") * (1 + jax.lax.axis_index("j"))
+        mapped = jax.jit(jax.shard_map(summed, mesh=m, in_specs=P("i", "j"), out_specs=P(None, "j")))(v)
+        columns = np.repeat(np.arange(m.shape["j"]) + 1, 8 // m.shape["j"])
+        np.testing.assert_allclose(np.asarray(mapped), v.reshape(m.shape["i"], -1, 8).sum(0) * columns, rtol=1e-6)
+        assert mapped.sharding.is_equivalent_to(NamedSharding(m, P(None, "j")), 2)
+        partly = jax.shard_map(lambda u: jax.lax.psum(jnp.sin(u), "i"), mesh=m, in_specs=P("i"), out_specs=P(), axis_names={"i"})
+        np.testing.assert_allclose(np.asarray(jax.jit(partly)(v)), np.sin(v).reshape(m.shape["i"], -1, 8).sum(0), rtol=1e-5)
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", before)
+
+
 def test_collectives_beside_other_work():
     from jax._src.lax import parallel
 

@@ -66,7 +66,6 @@ TEST_CASE("stablehlo: import_program gives what stands beside a program") {
   CHECK(p.arguments[1].memory_kind == "pinned_host");
   CHECK(p.arguments[1].aliased_result == 0);
   CHECK(p.results[0].result_info == "result[0]");
-  CHECK(p.results[0].op_sharding == "{replicated}");
 }
 
 TEST_CASE("stablehlo: bytecode has the same beside a program as its text") {

@@ -1,0 +1,18 @@
+// Takes a module whose shardings are stated as XLA's SPMD partitioner reads them (GSPMD: `mhlo.sharding`, the calls of @Sharding,
+// @SPMDFullToShardShape and @SPMDShardToFullShape), as JAX wrote them before 0.7 and still does where jax_use_shardy_partitioner is off;
+// gives the same module as Shardy states it, for which the importer is written.
+#pragma once
+#include <string>
+
+#include "weft/core/errors/source_loc.h"
+#include "weft/frontends/stablehlo/module/module.h"
+
+namespace weft::detail::mlir {
+
+/// Adds `sdy.sharding` to arguments and results that have an `mhlo.sharding` only, makes sdy.sharding_constraint of the calls of
+/// @Sharding, and sdy.manual_computation of each call of a function between @SPMDFullToShardShape and @SPMDShardToFullShape, all over one
+/// mesh that the module then declares. Throws Error, with the place in `file`, for shardings that can't be read, that no axes of one mesh
+/// state, and for manual parts that are not around one call.
+void to_shardy(Module& module, const std::string& file, SourceLoc loc);
+
+}  // namespace weft::detail::mlir
