@@ -13,11 +13,11 @@ using test::refuses;
 namespace {
 
 /// The program of an argument with that sharding, and of a result with another.
-detail::ImportedProgram with_shardings(const std::string& argument, const std::string& result,
-                                       const std::string& type = "tensor<8x16xf32>") {
-  return detail::import_program("module @m attributes {mhlo.num_partitions = 8 : i32} {\nfunc.func @main(%arg0: " + type +
-                                    " {mhlo.sharding = \"" + argument + "\"}) -> (" + type + " {mhlo.sharding = \"" + result +
-                                    "\"}) {\nreturn %arg0 : " + type + "\n}\n}\n",
+detail::ImportedProgram with_shardings(const std::string& argument, const std::string& result, int devices = 8) {
+  const std::string type = "tensor<8x16xf32>";
+  return detail::import_program("module @m attributes {mhlo.num_partitions = " + std::to_string(devices) +
+                                    " : i32} {\nfunc.func @main(%arg0: " + type + " {mhlo.sharding = \"" + argument + "\"}) -> (" + type +
+                                    " {mhlo.sharding = \"" + result + "\"}) {\nreturn %arg0 : " + type + "\n}\n}\n",
                                 "m", {});
 }
 /// The devices of each block of an argument or a result, the last dimension's fastest: of those that hold the same, all.
@@ -88,11 +88,6 @@ TEST_CASE("stablehlo: shardings in tiles are along axes of one mesh") {
       CAPTURE(text);
       CAPTURE(other);
       const detail::ImportedProgram p = with_shardings(text, other);
-      if (!p.arguments[0].sharding || !p.results[0].sharding) {
-        // Nothing says that there are devices.
-        CHECK((text == "{replicated}" && other == "{replicated}"));
-        continue;
-      }
       CHECK(blocks(p.arguments[0]) == expected);
       CHECK(blocks(p.results[0]) == of_other);
       CHECK(p.arguments[0].sharding->mesh.axes == p.results[0].sharding->mesh.axes);
@@ -104,9 +99,10 @@ TEST_CASE("stablehlo: shardings in tiles are along axes of one mesh") {
 }
 
 TEST_CASE("stablehlo: shardings in tiles that can't be read, or stated by axes of one mesh, are errors") {
-  const auto wrong = [](const std::string& text, const std::vector<std::string>& parts, const std::string& other = "{replicated}") {
+  const auto wrong = [](const std::string& text, const std::vector<std::string>& parts, const std::string& other = "{replicated}",
+                        int devices = 8) {
     CAPTURE(text);
-    CHECK(refuses<Error>([&] { with_shardings(text, other); }, parts));
+    CHECK(refuses<Error>([&] { with_shardings(text, other, devices); }, parts));
   };
   wrong("devices=[8,1]<=[8]", {"can't be read", "`{` is missing at character 0"});
   wrong("{devices=[8,1]<=[8]", {"`}` is missing"});
@@ -123,8 +119,8 @@ TEST_CASE("stablehlo: shardings in tiles that can't be read, or stated by axes o
   wrong("{manual}", {"of one device"});
   wrong("{devices=[1,1,8]<=[8] last_tile_dims={manual}}", {"of one device"});
   wrong("{devices=[1,8]0,1,2,3,4,5,7,6}", {"no axes of a mesh"});
-  wrong("{devices=[3,1,2]<=[6] last_tile_dim_replicate}", {"no axes of a mesh"}, "{devices=[2,1,3]<=[6] last_tile_dim_replicate}");
-  wrong("{devices=[4,1]<=[4]}", {"over 8 devices, others are over 4"}, "{devices=[8,1]<=[8]}");
+  wrong("{devices=[3,1,2]<=[6] last_tile_dim_replicate}", {"no axes of a mesh"}, "{devices=[2,1,3]<=[6] last_tile_dim_replicate}", 6);
+  wrong("{devices=[4,1]<=[4]}", {"over 4 devices, the module is over 8"});
 }
 
 TEST_CASE("stablehlo: maps between SPMDFullToShardShape and SPMDShardToFullShape") {
@@ -134,6 +130,25 @@ TEST_CASE("stablehlo: maps between SPMDFullToShardShape and SPMDShardToFullShape
   program.check();
   CHECK(fmt::format("{}", program).find("shard_map") != std::string::npos);
   for (const char* way : {"interp", "cpu"}) CHECK(allclose(tools::run_on(way, "main", program, {a, b})[0], expected).item<bool>());
+  // Nothing is in tiles.
+  const Jaxpr whole = parse_stablehlo(R"(module @m attributes {mhlo.num_partitions = 8 : i32} {
+  func.func @main() -> (tensor<8xf32>) {
+    %0 = call @shmap_body() : () -> tensor<8xf32>
+    %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<8xf32>
+    %2 = stablehlo.custom_call @SPMDShardToFullShape(%1) {mhlo.sharding = "{replicated}"} : (tensor<8xf32>) -> tensor<8xf32>
+    return %2 : tensor<8xf32>
+  }
+  func.func private @shmap_body() -> (tensor<8xf32>) {
+    %c = stablehlo.constant dense<1.0> : tensor<8xf32>
+    %1 = "stablehlo.all_reduce"(%c) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>, use_global_device_ids}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %9 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %9 : tensor<f32>
+    }) : (tensor<8xf32>) -> tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+})");
+  CHECK(array_equal(tools::run_on("interp", "main", whole, {})[0], full({8}, 8.f)).item<bool>());
   // Without the call there is nothing to map.
   std::string text = kMap;
   const std::string call = "%4 = call @shmap_body(%1, %3) : (tensor<4x2xf32>, tensor<2x6xf32>) -> tensor<4x6xf32>";

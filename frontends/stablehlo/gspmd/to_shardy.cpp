@@ -14,6 +14,7 @@ namespace {
 
 using Kind = Attribute::Kind;
 
+constexpr std::int64_t kMostDevices = 1 << 20;
 constexpr const char* kMesh = "gspmd";  // the name of the mesh that the module then has
 
 void add(Attribute& to, const char* key, Attribute value) {
@@ -99,13 +100,17 @@ class Pass {
   }
 
   void find_axes() {
+    // Where nothing is in tiles, the devices are along one axis.
+    const Attribute* partitions = module_.attributes.find("mhlo.num_partitions");
+    if (partitions && partitions->kind == Kind::integer && partitions->integer > 1 && partitions->integer <= kMostDevices)
+      axes_.emplace(partitions->integer);
     for (const auto& [text, place] : places_) {
       const HloSharding& s = read_.at(text);
       const auto count = static_cast<std::int64_t>(s.devices.size());
       if (count == 1) continue;
       if (!axes_) axes_.emplace(count);
       if (axes_->num_devices() != count)
-        fail(place, fmt::format("the sharding `{}` is over {} devices, others are over {}", text, count, axes_->num_devices()));
+        fail(place, fmt::format("the sharding `{}` is over {} devices, the module is over {}", text, count, axes_->num_devices()));
       const auto digits = digits_of(s);
       if (!digits || !axes_->add(*digits)) fail(place, fmt::format("no axes of a mesh state the sharding `{}` beside the others", text));
       digits_.emplace(text, *digits);
