@@ -231,6 +231,8 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
     if (num_devices > 1) {
       if (v.sharding && v.sharding->is_maximal) not_supported("an argument or a result that is on one of several devices");
       const bool stated = states_sharding(v, num_devices);
+      if (!v.other_sharding.empty() && v.other_sharding != "{replicated}" && v.other_sharding != "{unknown}")
+        not_supported(fmt::format("the sharding {} of an argument or a result", v.other_sharding));
       PartitionSpec spec = stated ? v.sharding->spec : PartitionSpec();
       if (!p.order.empty()) {
         std::vector<std::vector<std::string>> dims;

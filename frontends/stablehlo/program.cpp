@@ -32,6 +32,8 @@ ProgramValue value_of(const mlir::Type& type, const Attribute* attributes, mlir:
   // A token has no dimensions; its array has one, which is not sharded.
   if (const Attribute* sharding = attributes->find("sdy.sharding"); sharding && type.kind != mlir::Type::Kind::token)
     v.sharding = mlir::sharding_of(*sharding, aval.ndim(), importer);
+  else
+    v.other_sharding = text_of(attributes->find("mhlo.sharding"));
   v.memory_kind = text_of(attributes->find("mhlo.memory_kind"));
   v.layout_mode = text_of(attributes->find("mhlo.layout_mode"));
   v.result_info = text_of(attributes->find("jax.result_info"));

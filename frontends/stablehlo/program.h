@@ -39,6 +39,7 @@ struct ProgramValue {
   const mlir::NarrowFormat* narrow = nullptr;  ///< its elements, where weft has no dtype of them and keeps them as wider ones
   std::string name;  ///< of an argument: the path in the arguments of the traced function, `x`, `params['w']`; may be empty
   std::optional<ProgramSharding> sharding;  ///< sdy.sharding, or mhlo.sharding; none: it isn't said, and may be chosen
+  std::string other_sharding;               ///< an mhlo.sharding that is no ProgramSharding, as it is written; empty: none
   std::string memory_kind;                  ///< mhlo.memory_kind: device, pinned_host, ...; empty: none
   std::string layout_mode;                  ///< mhlo.layout_mode: default, auto, or an order of dimensions; empty: none
   std::optional<int> aliased_result;        ///< of an argument, tf.aliasing_output: the result that may have its memory

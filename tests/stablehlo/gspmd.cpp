@@ -98,29 +98,54 @@ TEST_CASE("stablehlo: shardings in tiles are along axes of one mesh") {
   CHECK(with_shardings("{maximal device=3}", "{devices=[8,1]<=[8]}").arguments[0].sharding->is_maximal);
 }
 
-TEST_CASE("stablehlo: shardings in tiles that can't be read, or stated by axes of one mesh, are errors") {
-  const auto wrong = [](const std::string& text, const std::vector<std::string>& parts, const std::string& other = "{replicated}",
-                        int devices = 8) {
+TEST_CASE("stablehlo: devices in another order are along axes in that order") {
+  const detail::ImportedProgram p =
+      with_shardings("{devices=[2,4]0,1,3,2,6,7,5,4}", "{devices=[4,1,2]0,6,1,7,3,5,2,4 last_tile_dim_replicate}");
+  const detail::MeshAxes& mesh = p.arguments[0].sharding->mesh.axes;
+  CHECK(mesh.device_ids == std::vector<int>{0, 1, 3, 2, 6, 7, 5, 4});
+  CHECK(mesh.size_of(p.arguments[0].sharding->spec.axes_of(0)) == 2);
+  CHECK(mesh.size_of(p.arguments[0].sharding->spec.axes_of(1)) == 4);
+  // Positions 0 and 4 hold the first block, 1 and 5 the second, and so on.
+  CHECK(blocks(p.results[0]) == Blocks{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+}
+
+TEST_CASE("stablehlo: shardings in tiles that are not read, or stated by no axes of one mesh, change no value") {
+  const auto stays = [](const std::string& text, const std::string& problem, const std::string& other = "{replicated}", int devices = 8) {
     CAPTURE(text);
-    CHECK(refuses<Error>([&] { with_shardings(text, other, devices); }, parts));
+    const detail::ImportedProgram p = with_shardings(text, other, devices);
+    CHECK(!p.arguments[0].sharding);
+    CHECK(p.arguments[0].other_sharding == text);
+    CHECK(p.jaxpr.eqns().empty());
+    // Around a program of one device they matter.
+    std::string map = kMap;
+    const std::string stated = "{devices=[2,4]<=[4,2]T(1,0)}";
+    map.replace(map.find(stated), stated.size(), text);
+    if (other == "{replicated}") CHECK(refuses<Error>([&] { parse_stablehlo(map); }, {problem}));
   };
-  wrong("devices=[8,1]<=[8]", {"can't be read", "`{` is missing at character 0"});
-  wrong("{devices=[8,1]<=[8]", {"`}` is missing"});
-  wrong("{devices=[8,1]<=[4]}", {"8 tiles have 4 devices"});
-  wrong("{devices=[8,1]0,1,2,3,4,5,6,6}", {"each of them once"});
-  wrong("{devices=[0,1]<=[0]}", {"out of range"});
-  wrong("{devices=[1048576,1048576]<=[8]}", {"out of range"});
-  wrong("{devices=[2,4]<=[2,4]T(0,0)}", {"no permutation"});
-  wrong("{devices=[8]<=[8] last_tile_dims={replicated, manual}}", {"fewer tile dimensions"});
-  wrong("{devices=[8]<=[8]}", {"is of 1 dimensions, its array has 2"});
-  wrong("{{replicated}, {replicated}}", {"more than one sharding"});
-  wrong("{elsewhere}", {"no kind of sharding"});
-  wrong("{replicated} ", {"something follows"});
-  wrong("{manual}", {"of one device"});
-  wrong("{devices=[1,1,8]<=[8] last_tile_dims={manual}}", {"of one device"});
-  wrong("{devices=[1,8]0,1,2,3,4,5,7,6}", {"no axes of a mesh"});
-  wrong("{devices=[3,1,2]<=[6] last_tile_dim_replicate}", {"no axes of a mesh"}, "{devices=[2,1,3]<=[6] last_tile_dim_replicate}", 6);
-  wrong("{devices=[4,1]<=[4]}", {"over 4 devices, the module is over 8"});
+  stays("devices=[8,1]<=[8]", "`{` is missing at character 0");
+  stays("{devices=[8,1]<=[8]", "`}` is missing");
+  stays("{devices=[8,1]<=[4]}", "8 tiles have 4 devices");
+  stays("{devices=[8,1]0,1,2,3,4,5,6,6}", "each of them once");
+  stays("{devices=[0,1]<=[0]}", "out of range");
+  stays("{devices=[1048576,1048576]<=[8]}", "out of range");
+  stays("{devices=[2,4]<=[2,4]T(0,0)}", "no permutation");
+  stays("{devices=[8]<=[8] last_tile_dims={replicated, manual}}", "fewer tile dimensions");
+  stays("{{replicated}, {replicated}}", "more than one sharding");
+  stays("{elsewhere}", "no kind of sharding");
+  stays("{replicated} ", "something follows");
+  stays("{devices=[4,1]<=[4]}", "over 4 devices, the module is over 8");
+  stays("{devices=[1,8]0,1,2,3,4,5,7,6}", "", "{devices=[8,1]<=[8]}");
+  stays("{devices=[3,1,2]<=[6] last_tile_dim_replicate}", "", "{devices=[2,1,3]<=[6] last_tile_dim_replicate}", 6);
+}
+
+TEST_CASE("stablehlo: shardings in tiles that an array can't have are errors") {
+  const auto wrong = [](const std::string& text, const std::string& problem) {
+    CAPTURE(text);
+    CHECK(refuses<Error>([&] { with_shardings(text, "{replicated}"); }, {problem}));
+  };
+  wrong("{devices=[8]<=[8]}", "is of 1 dimensions, its array has 2");
+  wrong("{manual}", "of one device");
+  wrong("{devices=[1,1,8]<=[8] last_tile_dims={manual}}", "of one device");
 }
 
 TEST_CASE("stablehlo: maps between SPMDFullToShardShape and SPMDShardToFullShape") {

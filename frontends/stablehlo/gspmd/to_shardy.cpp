@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "weft/core/errors/error.h"
 #include "weft/frontends/stablehlo/gspmd/axes.h"
@@ -60,12 +61,13 @@ class Pass {
   Pass(Module& module, const std::string& file, SourceLoc loc) : module_(module), file_(file), loc_(loc) {}
 
   void run() {
+    if (!module_.meshes.empty()) return;
     for (const Function& f : module_.functions) {
       for (const Attribute& a : f.argument_attributes) note(a);
       for (const Attribute& a : f.result_attributes) note(a);
       note_block(f.body);
     }
-    if (read_.empty()) return;
+    if (read_.empty() && unreadable_.empty()) return;
     find_axes();
     for (Function& f : module_.functions) {
       for (std::size_t i = 0; i < f.argument_attributes.size() && i < f.body.types.size(); ++i)
@@ -85,12 +87,13 @@ class Pass {
 
   void note(const Attribute& attributes) {
     const Attribute* a = hlo_sharding_of(attributes);
-    if (!a || read_.count(a->text)) return;
+    if (!a || read_.count(a->text) || unreadable_.count(a->text)) return;
     std::string problem;
     HloSharding s = read_hlo_sharding(a->text, problem);
-    if (!problem.empty()) fail(a->place, fmt::format("the sharding `{}` can't be read: {}", a->text, problem));
-    if (s.kind == HloSharding::Kind::tiled) places_.emplace(a->text, a->place);
-    read_.emplace(a->text, std::move(s));
+    if (problem.empty())
+      read_.emplace(a->text, std::move(s));
+    else
+      unreadable_.emplace(a->text, fmt::format("the sharding `{}` can't be read: {}", a->text, problem));
   }
   void note_block(const Block& block) {
     for (const Operation& op : block.operations) {
@@ -99,22 +102,45 @@ class Pass {
     }
   }
 
+  /// Axes that all shardings in tiles are along: of devices in order, or in the order in which the first of them lists its own.
   void find_axes() {
+    problem_ = try_axes({});
+    const auto tiled = std::find_if(read_.begin(), read_.end(), [](const auto& s) { return s.second.kind == HloSharding::Kind::tiled; });
+    if (problem_.empty() || tiled == read_.end()) return;
+    const std::string in_order = std::exchange(problem_, {});
+    if (!try_axes(tiled->second.devices).empty()) problem_ = in_order, axes_.reset(), order_.clear();
+  }
+
+  /// What is wrong with devices in that order; if nothing, the axes and the digits of each sharding are known.
+  std::string try_axes(const std::vector<std::int64_t>& order) {
+    axes_.reset(), digits_.clear();
+    order_ = order;
     // Where nothing is in tiles, the devices are along one axis.
     const Attribute* partitions = module_.attributes.find("mhlo.num_partitions");
     if (partitions && partitions->kind == Kind::integer && partitions->integer > 1 && partitions->integer <= kMostDevices)
       axes_.emplace(partitions->integer);
-    for (const auto& [text, place] : places_) {
-      const HloSharding& s = read_.at(text);
-      const auto count = static_cast<std::int64_t>(s.devices.size());
-      if (count == 1) continue;
+    std::vector<std::int64_t> position(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) position[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+    for (const auto& [text, read] : read_) {
+      const auto count = static_cast<std::int64_t>(read.devices.size());
+      if (read.kind != HloSharding::Kind::tiled || count == 1) continue;
       if (!axes_) axes_.emplace(count);
       if (axes_->num_devices() != count)
-        fail(place, fmt::format("the sharding `{}` is over {} devices, the module is over {}", text, count, axes_->num_devices()));
+        return fmt::format("the sharding `{}` is over {} devices, the module is over {}", text, count, axes_->num_devices());
+      HloSharding s = read;
+      for (std::int64_t& device : s.devices)
+        if (!position.empty()) device = position[static_cast<std::size_t>(device)];
       const auto digits = digits_of(s);
-      if (!digits || !axes_->add(*digits)) fail(place, fmt::format("no axes of a mesh state the sharding `{}` beside the others", text));
+      if (!digits || !axes_->add(*digits)) return fmt::format("no axes of a mesh state the sharding `{}` beside the others", text);
       digits_.emplace(text, *digits);
     }
+    return {};
+  }
+
+  /// Why a sharding is not restated, or empty.
+  std::string problem_with(const Attribute& sharding) const {
+    const auto found = unreadable_.find(sharding.text);
+    return found != unreadable_.end() ? found->second : problem_;
   }
 
   Axes axes_of(const Attribute& sharding, std::size_t num_dimensions) const {
@@ -175,7 +201,7 @@ class Pass {
 
   void state(Attribute& attributes, const Type& type) const {
     const Attribute* a = hlo_sharding_of(attributes);
-    if (!a || attributes.find("sdy.sharding")) return;
+    if (!a || attributes.find("sdy.sharding") || !problem_with(*a).empty()) return;
     const HloSharding& s = read_.at(a->text);
     if (s.kind == HloSharding::Kind::manual || std::count(s.rest.begin(), s.rest.end(), HloSharding::Rest::manual) > 0)
       fail(a->place, fmt::format("an argument or a result of a function has the sharding `{}`, of one device", a->text));
@@ -186,7 +212,7 @@ class Pass {
     NamedMesh mesh{kMesh, Attribute(Kind::dictionary, {}, "sdy.mesh")};
     add(mesh.mesh, "names", list_of(axes_->names(), {}));
     add(mesh.mesh, "sizes", list_of(axes_->sizes(), {}));
-    add(mesh.mesh, "device_ids", Attribute(Kind::list, {}));
+    add(mesh.mesh, "device_ids", list_of(order_, {}));
     module_.meshes.push_back(std::move(mesh));
   }
 
@@ -234,7 +260,7 @@ class Pass {
 
   void make_constraint(Operation& op) const {
     const Attribute* a = hlo_sharding_of(op.attributes);
-    if (!a || op.result_types.size() != 1) return;
+    if (!a || op.result_types.size() != 1 || !problem_with(*a).empty()) return;
     std::optional<Attribute> sharding = shardy_of(*a, op.result_types[0], open_dimensions(op));
     if (!sharding) return;
     op.name = "sdy.sharding_constraint";
@@ -309,6 +335,7 @@ class Pass {
   }
 
   void add_sharding(Attribute& list, const Attribute& sharding, const Type& type) const {
+    if (const std::string problem = problem_with(sharding); !problem.empty()) fail(sharding.place, problem);
     std::optional<Attribute> s = shardy_of(sharding, type);
     if (!s) fail(sharding.place, fmt::format("the sharding `{}` doesn't say how a device has the array", sharding.text));
     list.items.push_back(std::move(*s));
@@ -316,6 +343,7 @@ class Pass {
 
   /// Axes along which a value is one device's that it wasn't along before.
   std::vector<std::string> new_manual_axes(const Attribute& now, const Type& type, const Attribute& before, const Type& whole) const {
+    if (const std::string problem = problem_with(now); !problem.empty()) fail(now.place, problem);
     std::vector<std::string> out = axes_of(now, static_cast<std::size_t>(type.tensor.shape.size())).manual;
     const std::vector<std::string> already = axes_of(before, static_cast<std::size_t>(whole.tensor.shape.size())).manual;
     std::erase_if(out, [&](const std::string& a) { return std::find(already.begin(), already.end(), a) != already.end(); });
@@ -335,7 +363,9 @@ class Pass {
   const std::string& file_;
   const SourceLoc loc_;
   std::map<std::string, HloSharding> read_;  // by text
-  std::map<std::string, Place> places_;      // of those in tiles
+  std::map<std::string, std::string> unreadable_;
+  std::string problem_;              // of the shardings in tiles, with each other
+  std::vector<std::int64_t> order_;  // of the devices along the axes; empty: as they are numbered
   std::map<std::string, std::vector<std::vector<Digit>>> digits_;
   std::optional<DeviceAxes> axes_;
 };

@@ -11,8 +11,9 @@ namespace weft::detail::mlir {
 
 /// Adds `sdy.sharding` to arguments and results that have an `mhlo.sharding` only, makes sdy.sharding_constraint of the calls of
 /// @Sharding, and sdy.manual_computation of each call of a function between @SPMDFullToShardShape and @SPMDShardToFullShape, all over one
-/// mesh that the module then declares. Throws Error, with the place in `file`, for shardings that can't be read, that no axes of one mesh
-/// state, and for manual parts that are not around one call.
+/// mesh that the module then declares. Shardings that can't be read, or that no axes of one mesh state, stay as they are, as they change no
+/// value; around one device's program they are an Error, with the place in `file`, as is such a program that is not one call. A module that
+/// declares meshes is Shardy's already.
 void to_shardy(Module& module, const std::string& file, SourceLoc loc);
 
 }  // namespace weft::detail::mlir
