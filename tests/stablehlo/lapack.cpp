@@ -98,3 +98,63 @@ TEST_CASE("stablehlo: tridiagonal systems, the solution among what LAPACK overwr
     check.expect_eq %x, %0#3 : tensor<2x3x1xf64>)",
                  3);
 }
+
+TEST_CASE("stablehlo: LAPACK's routines with sizes and choices as operands, as JAX wrote them until 0.4") {
+  // Each beside the call with attributes.
+  passes_in_main(R"(
+    %a = stablehlo.constant dense<[[[4.0, 1.0, 2.0], [1.0, 3.0, 0.5], [2.0, 0.5, 5.0]], [[6.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]]]> : tensor<2x3x3xf64>
+    %b = stablehlo.constant dense<[[[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]], [[1.0, 0.0], [0.0, 2.0], [7.0, 1.0]]]> : tensor<2x3x2xf64>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %work = stablehlo.constant dense<64> : tensor<i32>
+    %V = stablehlo.constant dense<86> : tensor<ui8>
+    %N = stablehlo.constant dense<78> : tensor<ui8>
+    %scale = stablehlo.constant dense<2.0> : tensor<f64>
+    %0:2 = stablehlo.custom_call @lapack_dpotrf(%one, %two, %three, %a) : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2xi32>)
+    %1:2 = stablehlo.custom_call @lapack_dpotrf_ffi(%a) {mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2xi32>)
+    check.expect_eq %0#0, %1#0 : tensor<2x3x3xf64>
+    %2 = stablehlo.custom_call @blas_dtrsm(%one, %zero, %one, %zero, %three, %two, %two, %scale, %a, %b) : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<f64>, tensor<2x3x3xf64>, tensor<2x3x2xf64>) -> tensor<2x3x2xf64>
+    %b2 = stablehlo.add %b, %b : tensor<2x3x2xf64>
+    %3 = stablehlo.custom_call @lapack_dtrsm_ffi(%a, %b2) {mhlo.backend_config = {side = 76 : ui8, uplo = 85 : ui8, trans_x = 84 : ui8, diag = 78 : ui8}} : (tensor<2x3x3xf64>, tensor<2x3x2xf64>) -> tensor<2x3x2xf64>
+    check.expect_almost_eq %2, %3 : tensor<2x3x2xf64>
+    %4:3 = stablehlo.custom_call @lapack_dgetrf(%two, %three, %three, %a) : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3xi32>, tensor<2xi32>)
+    %5:3 = stablehlo.custom_call @lapack_dgetrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3xi32>, tensor<2xi32>)
+    check.expect_eq %4#0, %5#0 : tensor<2x3x3xf64>
+    check.expect_eq %4#1, %5#1 : tensor<2x3xi32>
+    %6:4 = stablehlo.custom_call @lapack_dgeqrf(%two, %three, %two, %work, %b) : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<2x3x2xf64>) -> (tensor<2x3x2xf64>, tensor<2x2xf64>, tensor<2xi32>, tensor<64xf64>)
+    %7:2 = stablehlo.custom_call @lapack_dgeqrf_ffi(%b) {mhlo.backend_config = {}} : (tensor<2x3x2xf64>) -> (tensor<2x3x2xf64>, tensor<2x2xf64>)
+    check.expect_eq %6#0, %7#0 : tensor<2x3x2xf64>
+    %8:3 = stablehlo.custom_call @lapack_dorgqr(%two, %three, %two, %two, %work, %6#0, %6#1) : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<2x3x2xf64>, tensor<2x2xf64>) -> (tensor<2x3x2xf64>, tensor<2xi32>, tensor<64xf64>)
+    %9 = stablehlo.custom_call @lapack_dorgqr_ffi(%7#0, %7#1) {mhlo.backend_config = {}} : (tensor<2x3x2xf64>, tensor<2x2xf64>) -> tensor<2x3x2xf64>
+    check.expect_eq %8#0, %9 : tensor<2x3x2xf64>
+    %10:5 = stablehlo.custom_call @lapack_dsyevd(%zero, %two, %three, %a) : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3xf64>, tensor<2xi32>, tensor<64xf64>, tensor<64xi32>)
+    %11:3 = stablehlo.custom_call @lapack_dsyevd_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, uplo = 85 : ui8}} : (tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3xf64>, tensor<2xi32>)
+    check.expect_eq %10#1, %11#1 : tensor<2x3xf64>
+    %12:7 = stablehlo.custom_call @lapack_dgesdd(%zero, %one, %two, %three, %two, %work, %b) : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<2x3x2xf64>) -> (tensor<2x3x2xf64>, tensor<2x2xf64>, tensor<2x3x2xf64>, tensor<2x2x2xf64>, tensor<2xi32>, tensor<64xi32>, tensor<64xf64>)
+    %13:5 = stablehlo.custom_call @lapack_dgesdd_ffi(%b) {mhlo.backend_config = {mode = 83 : ui8}} : (tensor<2x3x2xf64>) -> (tensor<2x3x2xf64>, tensor<2x2xf64>, tensor<2x3x2xf64>, tensor<2x2x2xf64>, tensor<2xi32>)
+    check.expect_eq %12#1, %13#1 : tensor<2x2xf64>
+    check.expect_eq %12#2, %13#2 : tensor<2x3x2xf64>
+    %14:8 = stablehlo.custom_call @lapack_dgeev(%two, %three, %N, %V, %a) : (tensor<i32>, tensor<i32>, tensor<ui8>, tensor<ui8>, tensor<2x3x3xf64>) -> (tensor<3x3xf64>, tensor<3x3xf64>, tensor<3x3xf64>, tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3x3xcomplex<f64>>, tensor<2x3x3xcomplex<f64>>, tensor<2xi32>)
+    %15:5 = stablehlo.custom_call @lapack_dgeev_ffi(%a) {mhlo.backend_config = {compute_left = 78 : ui8, compute_right = 86 : ui8}} : (tensor<2x3x3xf64>) -> (tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3x3xcomplex<f64>>, tensor<2x3x3xcomplex<f64>>, tensor<2xi32>)
+    check.expect_eq %14#3, %15#0 : tensor<2x3xf64>
+    check.expect_eq %14#6, %15#3 : tensor<2x3x3xcomplex<f64>>
+    %16:6 = stablehlo.custom_call @lapack_dgees(%two, %three, %V, %N, %a) : (tensor<i32>, tensor<i32>, tensor<ui8>, tensor<ui8>, tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3x3xf64>, tensor<2xi32>, tensor<2xi32>)
+    %17:6 = stablehlo.custom_call @lapack_dgees_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, sort = 78 : ui8}} : (tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3x3xf64>, tensor<2x3xf64>, tensor<2x3xf64>, tensor<2xi32>, tensor<2xi32>)
+    check.expect_eq %16#0, %17#0 : tensor<2x3x3xf64>
+    check.expect_eq %16#3, %17#1 : tensor<2x3x3xf64>
+    %18:4 = stablehlo.custom_call @lapack_dgehrd(%three, %one, %three, %three, %two, %work, %a) : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x2xf64>, tensor<2xi32>, tensor<64xf64>)
+    %19:3 = stablehlo.custom_call @lapack_dgehrd_ffi(%a) {mhlo.backend_config = {high = 3 : i32, low = 1 : i32}} : (tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x2xf64>, tensor<2xi32>)
+    check.expect_eq %18#0, %19#0 : tensor<2x3x3xf64>
+    %20:6 = stablehlo.custom_call @lapack_dsytrd(%three, %one, %three, %two, %work, %a) : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3xf64>, tensor<2x2xf64>, tensor<2x2xf64>, tensor<2xi32>, tensor<64xf64>)
+    %21:5 = stablehlo.custom_call @lapack_dsytrd_ffi(%a) {mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3xf64>, tensor<2x2xf64>, tensor<2x2xf64>, tensor<2xi32>)
+    check.expect_eq %20#2, %21#2 : tensor<2x2xf64>)",
+                 15);
+  CHECK_THROWS_WITH_AS(parse_stablehlo(R"(
+    func.func @main(%n: tensor<i32>, %a: tensor<3x3xf32>) -> tensor<3x3xf32> {
+      %0:2 = stablehlo.custom_call @lapack_spotrf(%n, %n, %n, %a) : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<i32>)
+      return %0#0 : tensor<3x3xf32>
+    })"),
+                       doctest::Contains("operand 0 is not a constant integer"), Error);
+}
