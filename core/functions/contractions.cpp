@@ -17,7 +17,7 @@
 namespace weft {
 namespace detail {
 
-Labelled contract_pair(const Labelled& a, const Labelled& b, const std::vector<int>& kept, SourceLoc loc) {
+Labelled contract_pair(const Labelled& a, const Labelled& b, const std::vector<int>& kept, SourceLoc loc, std::optional<DType> dtype) {
   DotDimensions dims;
   std::vector<int> batch, free;
   auto position = [](const std::vector<int>& labels, int label) {
@@ -37,8 +37,7 @@ Labelled contract_pair(const Labelled& a, const Labelled& b, const std::vector<i
   }
   for (int label : b.labels)
     if (position(a.labels, label) < 0) free.push_back(label);
-  const DType dtype = a.array.dtype();
-  Labelled out{dot_product(a.array, b.array, dims, dtype, loc), std::move(batch)};
+  Labelled out{dot_product(a.array, b.array, dims, dtype.value_or(a.array.dtype()), loc), std::move(batch)};
   out.labels.insert(out.labels.end(), free.begin(), free.end());
   return out;
 }
@@ -62,7 +61,7 @@ namespace {
 }
 
 /// The product over pairs of dimensions, their sizes checked.
-Array contract_dims(const char* operation, const Arg& a, const Arg& b, std::array<std::vector<int>, 2> axes) {
+Array contract_dims(const char* operation, const Arg& a, const Arg& b, std::array<std::vector<int>, 2> axes, DotOptions options = {}) {
   if (axes[0].size() != axes[1].size())
     mismatch(
         operation, a, b,
@@ -77,7 +76,7 @@ Array contract_dims(const char* operation, const Arg& a, const Arg& b, std::arra
               axes[0][i], m, axes[1][i], n));
   }
   const auto [x, y] = promoted(a, b);
-  return dot_product(x, y, {.contracting = std::move(axes)}, x.dtype(), a.where());
+  return dot_product(x, y, {.contracting = std::move(axes)}, options.preferred_element_type.value_or(x.dtype()), a.where());
 }
 
 }  // namespace
@@ -85,7 +84,8 @@ Array contract_dims(const char* operation, const Arg& a, const Arg& b, std::arra
 
 using detail::LocScope;
 
-Array matmul(Arg a, Arg b) {
+Array matmul(Arg a, Arg b) { return matmul(a, b, DotOptions()); }
+Array matmul(Arg a, Arg b, DotOptions options) {
   LocScope scope(a.where());
   const Shape &m = a.array().shape(), &n = b.array().shape();
   if (m.empty() || n.empty()) detail::mismatch("matmul", a, b, "a scalar has no dimension to sum over; use *");
@@ -127,14 +127,18 @@ Array matmul(Arg a, Arg b) {
   for (int label = std::max(num_left, num_right) - 1; label >= 0; --label) result.push_back(label);
   if (!row) result.push_back(kRow);
   if (!column) result.push_back(kColumn);
-  return detail::ordered(detail::contract_pair(left, right, result, a.where()), result, a.where());
+  return detail::ordered(detail::contract_pair(left, right, result, a.where(), options.preferred_element_type), result, a.where());
 }
 
-Array dot(Arg a, Arg b) {
+Array dot(Arg a, Arg b) { return dot(a, b, DotOptions()); }
+Array dot(Arg a, Arg b, DotOptions options) {
   LocScope scope(a.where());
   const int m = a.array().ndim(), n = b.array().ndim();
-  if (m == 0 || n == 0) return multiply(a, b);
-  return detail::contract_dims("dot", a, b, {{{m - 1}, {std::max(0, n - 2)}}});
+  if (m == 0 || n == 0) {
+    const std::optional<DType> dtype = options.preferred_element_type;
+    return dtype ? detail::as_dtype(a.array(), *dtype) * detail::as_dtype(b.array(), *dtype) : multiply(a, b);
+  }
+  return detail::contract_dims("dot", a, b, {{{m - 1}, {std::max(0, n - 2)}}}, options);
 }
 
 Array outer(Arg a, Arg b) {

@@ -11,11 +11,17 @@ namespace weft {
 
 // Products of arrays, summed over dimensions. Operands of different dtypes are promoted; 16-bit floats are accumulated in float32.
 
+/// Options of products.
+struct DotOptions {
+  std::optional<DType> preferred_element_type = {};  ///< of the sums and the result; absent: the operands' common dtype
+};
 /// The matrix product, as NumPy's: of the last two dimensions, the ones before broadcast; a vector is a row on the left and a column on the
 /// right. Sizes that don't fit, or a scalar, are a ShapeError.
 Array matmul(Arg a, Arg b);
+Array matmul(Arg a, Arg b, DotOptions options);
 /// The sum of products over a's last dimension and b's last but one (b's only one, if it is a vector); of a scalar, the product.
 Array dot(Arg a, Arg b);
+Array dot(Arg a, Arg b, DotOptions options);
 /// All products of elements of a and of b, both flattened: shape (a.size(), b.size()).
 Array outer(Arg a, Arg b);
 /// The sum of conj(a) * b over all elements, both flattened.
@@ -49,9 +55,6 @@ Array einsum(TextArg equation, const A&... operands) {
 struct DotDimensionNumbers {
   std::array<std::vector<int>, 2> contracting = {};  ///< those that are summed over: of the first operand, and of the second
   std::array<std::vector<int>, 2> batch = {};        ///< those that both have, and the result has first
-};
-struct DotOptions {
-  std::optional<DType> preferred_element_type = {};  ///< of the sums and the result; absent: the operands' common dtype
 };
 /// jax.lax.dot_general: the product, summed over the contracting dimensions, for each index of the batch ones. The result's dimensions are
 /// the batch ones, then a's others, then b's others.

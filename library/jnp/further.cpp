@@ -154,11 +154,11 @@ Array nanmedian(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());
   return nanquantile(x, .5, std::move(axis), std::move(options));
 }
-Array kaiser(Int n, double beta, SourceLoc loc) {
+Array kaiser(Int n, double beta, DType dtype, SourceLoc loc) {
   LocScope scope(loc);
-  if (n == 1) return ones({1});
-  const Array t = linspace(-1, 1, n);
-  return i0(beta * sqrt(maximum(1 - t * t, 0))) / i0(static_cast<float>(beta));
+  if (n == 1) return ones({1}, dtype);
+  const Array t = linspace(-1, 1, n, dtype);
+  return i0(beta * sqrt(maximum(1 - t * t, 0))) / i0(full({}, beta, dtype));
 }
 
 Array detail::logsumexp_of(const Arg& x, const Axis& axis, const LogsumexpOptions& options) {

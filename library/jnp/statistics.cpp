@@ -55,13 +55,16 @@ Array nan_position(const char* operation, const Arg& x, const Axis& axis, const 
   return where(all(nan, detail::axis_of(axis, options, operation, x.where()), {.keepdims = options.keepdims}), -1, at);
 }
 
-Array cosine_window(std::int64_t n, double a, double b, double c, SourceLoc loc) {
-  std::vector<float> out;
-  for (std::int64_t k = 0; k < n; ++k) {
-    const double t = n == 1 ? .5 : static_cast<double>(k) / static_cast<double>(n - 1);
-    out.push_back(static_cast<float>(a - b * std::cos(2 * std::numbers::pi * t) + c * std::cos(4 * std::numbers::pi * t)));
-  }
-  return array(out, Shape(n), {}, loc);
+/// The values of f at n points from 0 to 1; of a single one, at 1/2.
+template <class F>
+Array window(std::int64_t n, DType dtype, F f, SourceLoc loc) {
+  std::vector<double> out;
+  for (std::int64_t k = 0; k < n; ++k) out.push_back(f(n == 1 ? .5 : static_cast<double>(k) / static_cast<double>(n - 1)));
+  return array(out, Shape(n), dtype, loc);
+}
+Array cosine_window(std::int64_t n, DType dtype, double a, double b, double c, SourceLoc loc) {
+  return window(
+      n, dtype, [=](double t) { return a - b * std::cos(2 * std::numbers::pi * t) + c * std::cos(4 * std::numbers::pi * t); }, loc);
 }
 
 }  // namespace
@@ -262,15 +265,11 @@ Array geomspace(double start, double stop, Int num, SpaceOptions options) {
   return convert(sign * pow(Array(10.), powers), options.dtype.value_or(float32));
 }
 Array arange(detail::Number start, detail::Number stop, DType dtype, SourceLoc loc) { return arange(start, stop, 1, dtype, loc); }
-Array hanning(Int n, SourceLoc loc) { return cosine_window(n, .5, .5, 0, loc); }
-Array hamming(Int n, SourceLoc loc) { return cosine_window(n, .54, .46, 0, loc); }
-Array blackman(Int n, SourceLoc loc) { return cosine_window(n, .42, .5, .08, loc); }
-Array bartlett(Int size, SourceLoc loc) {
-  const std::int64_t n = size;
-  std::vector<float> out;
-  for (std::int64_t k = 0; k < n; ++k)
-    out.push_back(n == 1 ? 1 : static_cast<float>(1 - std::abs(2. * static_cast<double>(k) / static_cast<double>(n - 1) - 1)));
-  return array(out, Shape(n), {}, loc);
+Array hanning(Int n, DType dtype, SourceLoc loc) { return cosine_window(n, dtype, .5, .5, 0, loc); }
+Array hamming(Int n, DType dtype, SourceLoc loc) { return cosine_window(n, dtype, .54, .46, 0, loc); }
+Array blackman(Int n, DType dtype, SourceLoc loc) { return cosine_window(n, dtype, .42, .5, .08, loc); }
+Array bartlett(Int n, DType dtype, SourceLoc loc) {
+  return window(n, dtype, [](double t) { return 1 - std::abs(2 * t - 1); }, loc);
 }
 
 FloatInfo finfo(DType given, SourceLoc loc) {

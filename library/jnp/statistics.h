@@ -209,19 +209,23 @@ struct LinspaceArguments {
 Array linspace(Arg a, Arg b, LinspaceArguments o, detail::Nothing auto...) { return linspace(a, b, o.num, {o.endpoint, o.dtype, o.axis}); }
 /// base to the power of each of linspace's values.
 Array logspace(double start, double stop, Int num = 50, double base = 10, SpaceOptions options = {});
+/// The same in a dtype.
+Array logspace(double a, double b, Int n, std::same_as<DType> auto dtype) { return logspace(a, b, n, 10, {.dtype = dtype}); }
 Array logspace(double a, double b, Int n, std::same_as<bool> auto e, double base = 10) { return logspace(a, b, n, base, {.endpoint = e}); }
 /// Values with equal ratios between neighbours; start and stop must have the same sign.
 Array geomspace(double start, double stop, Int num = 50, SpaceOptions options = {});
+/// The same in a dtype.
+Array geomspace(double a, double b, Int num, std::same_as<DType> auto dtype) { return geomspace(a, b, num, {.dtype = dtype}); }
 Array geomspace(double a, double b, Int num, std::same_as<bool> auto endpoint) { return geomspace(a, b, num, {.endpoint = endpoint}); }
 /// start, start + 1, ... before stop.
 Array arange(detail::Number start, detail::Number stop, DType dtype, SourceLoc loc = SourceLoc::here());
-/// Windows of n points, float32: cosine ones (hanning, hamming, blackman) and a triangle (bartlett).
-Array hanning(Int n, SourceLoc loc = SourceLoc::here());
-Array hamming(Int n, SourceLoc loc = SourceLoc::here());
-Array blackman(Int n, SourceLoc loc = SourceLoc::here());
-Array bartlett(Int n, SourceLoc loc = SourceLoc::here());
+/// Windows of n points: cosine ones (hanning, hamming, blackman) and a triangle (bartlett). `hanning(n, float64)` in double precision.
+Array hanning(Int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+Array hamming(Int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+Array blackman(Int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+Array bartlett(Int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// Kaiser's window: i0(beta sqrt(1 - t^2)) / i0(beta), t from -1 to 1.
-Array kaiser(Int n, double beta, SourceLoc loc = SourceLoc::here());
+Array kaiser(Int n, double beta, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 
 /// The properties of a floating dtype, or of the parts of a complex one (jnp.finfo).
 struct FloatInfo {

@@ -91,6 +91,12 @@ struct LbfgsOptions {
 GradientTransformation scale_by_lbfgs(LbfgsOptions options = {});
 /// The quasi-Newton method of limited memory, with a given step and without a line search; optimize::minimize searches.
 GradientTransformation lbfgs(Schedule learning_rate, LbfgsOptions options = {});
+template <class T = void>
+GradientTransformation lbfgs() {
+  static_assert(!std::is_void_v<T>,
+                "weft: lbfgs has no line search: give it a step, lbfgs(0.1), or use optimize::minimize, which searches");
+  return lbfgs(1);
+}
 
 /// The parameters of lookahead: `fast` ones, of which gradients are taken, and `slow` ones, which are the result.
 template <class T>

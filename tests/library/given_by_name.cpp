@@ -203,3 +203,50 @@ TEST_CASE("given by name: probabilities, limits, parameters of activations, poin
   CHECK(same(slice_in_dim(rows, 1, 3, {.axis = 1}), slice_in_dim(rows, 1, 3, 1, 1)));
   CHECK(same(dynamic_slice_in_dim(rows, 1, 2, {.axis = 1}), dynamic_slice_in_dim(rows, 1, 2, 1)));
 }
+
+TEST_CASE("the dtype of a product's sums is given by name") {
+  const Array a = array({{100, 100, 27}, {-128, 1, 2}}, int8), b = array({{100, 3}, {100, -4}, {1, 5}}, int8),
+              v = array({100, 100, 100}, int8);
+  const DotOptions wide{.preferred_element_type = int32};
+  const Array want = matmul(a.astype(int32), b.astype(int32));
+  CHECK(same(dot(a, b, {.preferred_element_type = int32}), want));
+  CHECK(same(matmul(a, b, {.preferred_element_type = int32}), want));
+  CHECK(same(jit([=](Array x) { return matmul(x, b, wide); })(a), want));
+  CHECK(same(vmap([=](Array x) { return dot(x, b, wide); })(a), want));
+  CHECK(same(dot(a, v, wide), array({22700, -12500})));
+  CHECK(same(dot(v, v, wide), array(30000, int32)));
+  CHECK(same(dot(array(100, int8), v, wide), array({10000, 10000, 10000})));
+  CHECK(same(matmul(stack({a, a}), b, wide), stack({want, want})));
+  const Array half = full({2, 3}, 300.f, float16);
+  CHECK(same(dot(half, half.T(), {.preferred_element_type = float32}), full({2, 2}, 270000.f)));
+  CHECK(same(dot(a, b), matmul(a, b)));
+  CHECK(same(vmap(dot)(a, stack({v, v})), dot(a, v)));  // by its name, as a function of two arrays
+  CHECK(same(jit(matmul)(a, b), matmul(a, b)));
+}
+
+TEST_CASE("windows and sequences of equal ratios in double precision") {
+  const auto cosines = [](double a, double b, double c) {
+    const Array t = 2 * constants::pi * linspace(0, 1, 7, float64);
+    return a - b * cos(t) + c * cos(2 * t);
+  };
+  const auto near = [](const Array& x, const Array& y) { return x.dtype() == float64 && allclose(x, y, 1e-14, 1e-14).item<bool>(); };
+  CHECK(near(hanning(7, float64), cosines(0.5, 0.5, 0)));
+  CHECK(near(hamming(7, float64), cosines(0.54, 0.46, 0)));
+  CHECK(near(blackman(7, float64), cosines(0.42, 0.5, 0.08)));
+  CHECK(near(bartlett(5, float64), array({0., 0.5, 1., 0.5, 0.}, float64)));
+  CHECK(near(kaiser(3, 8.6, float64), stack({1 / i0(array(8.6, float64)), array(1., float64), 1 / i0(array(8.6, float64))})));
+  CHECK(near(kaiser(1, 8.6, float64), ones(1, float64)));
+  CHECK(same(hanning(7), hanning(7, float64).astype(float32)));
+  CHECK(hamming(3, bfloat16).dtype() == bfloat16);
+  CHECK(near(geomspace(1e-4, 1e4, 3, float64), array({1e-4, 1., 1e4}, float64)));
+  CHECK(near(logspace(-1, 1, 3, float64), array({0.1, 1., 10.}, float64)));
+}
+
+TEST_CASE("jvp of a function of one number takes the number and its tangent") {
+  const auto cube = [](Array x) { return x * x * x; };
+  const auto [y, dy] = jvp(cube, 2.f, 1);
+  CHECK(y.item<float>() == 8);
+  CHECK(dy.item<float>() == 12);
+  CHECK(jvp(cube, array(2., float64), 0.5).second.item<double>() == 6);
+  CHECK(jvp(sin, 0.f, 2.f).second.item<float>() == 2);
+}

@@ -69,16 +69,16 @@ auto jvp(F f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents,
   const detail::JvpCall<F, A...> c(f, primals, tangents, loc);
   return std::pair<Out, Out>(c.flat.make_result(c.result.results), c.flat.make_result(c.result.tangents));
 }
-/// The same for a function of one array: `jvp(f, x, dx)`.
+/// The same for a function of one array or number: `jvp(f, x, dx)`.
 template <class F = UnaryFunction>
 auto jvp(F f, const Array& primal, const Array& tangent, SourceLoc loc = SourceLoc::here()) {
   return jvp(std::move(f), std::tuple<Array>(primal), std::tuple<Array>(tangent), loc);
 }
-template <class F, class A, class T>
-std::pair<Array, Array> jvp(F, const A&, const T&) {
-  static_assert(!sizeof(F),
+template <class F = UnaryFunction, class A, class T>
+auto jvp(F f, const A& primal, const T& tangent, SourceLoc loc = SourceLoc::here()) {
+  static_assert(std::convertible_to<const A&, Array> && std::convertible_to<const T&, Array>,
                 "weft: the primals and the tangents are tuples, of one entry for each argument: jvp(f, std::tuple{x}, std::tuple{dx})");
-  return {};
+  return jvp(std::move(f), std::tuple(primal), std::tuple(tangent), loc);
 }
 /// With a function that returns a pair {y, aux}: std::tuple{y, dy, aux}.
 template <class F = UnaryFunction, class... A, class... T>
