@@ -110,6 +110,7 @@ VectorFeatures features_of(const Processor& p) {
     f.vector_bytes = wide ? 64 : info.checkFeatures("+avx2") ? 32 : 16;
     f.masked_memory = f.lookups = f.word_conversions = wide;
     f.byte_shuffles = wide && info.checkFeatures("+avx512vbmi");
+    f.fast_gathers = info.checkFeatures("+avx2,+fast-gather");
     f.half_conversions = info.checkFeatures("+f16c");
     f.half_arithmetic = wide && info.checkFeatures("+avx512fp16");
     f.fma = info.checkFeatures("+fma");

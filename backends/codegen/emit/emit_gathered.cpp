@@ -8,7 +8,78 @@ namespace weft::detail {
 
 using llvm::Value;
 
+namespace {
+
+constexpr int kWordBytes = 4;
+constexpr std::int64_t kMostBytes = 0x7fffffff;
+
+/// Where a load lies among those of other copies, which read the same words: how many elements behind the first of its kind, by copies of
+/// loops along which positions move evenly; `kind` is what the others have in common with it.
+struct PlaceInWord {
+  std::vector<std::int64_t> kind;
+  std::int64_t offset = 0;
+  bool shared = false;  ///< another copy reads a neighbour
+};
+
+}  // namespace
+
+/// Elements of one or two bytes at computed places, which no instruction gathers: words are gathered that hold them, and, where several
+/// copies of a loop read neighbours, such as the channels of a pixel, all of these. The last word of an array ends where the array ends.
+/// Null where elements are better loaded one by one.
+Value* KernelEmitter::load_from_words(const LaneLoad& l, const Copy& copy) {
+  const int bytes = static_cast<int>(l.type->getElementType()->getPrimitiveSizeInBits()) / 8;
+  const KernelArg& a = k_.args[static_cast<std::size_t>(l.arg)];
+  if (!l.at.indices || bytes > 2 || wide_index_ || lanes_ < 8 || a.written || a.elements * bytes < kWordBytes ||
+      a.elements > kMostBytes / bytes)
+    return nullptr;
+  const Affine& position = k_.dag.affine(k_.dag[l.id].operands[0]);
+  PlaceInWord place{{-3, l.arg}, position.constant};
+  std::uint64_t uneven = 0;
+  for (const AffineTerm& t : position.terms) {
+    place.kind.push_back(t.atom), place.kind.push_back(t.coef);
+    if (t.atom < 0) uneven |= k_.dag[~t.atom].dims;
+  }
+  for (std::size_t i = 0; i < copy.size(); ++i) {
+    const Frame& f = frames_[i];
+    const bool even = f.dim >= 0 && (uneven >> f.dim & 1) == 0;
+    std::int64_t apart = 0;
+    for (const AffineTerm& t : position.terms)
+      if (even && t.atom == f.dim) apart = t.coef * f.step;
+    place.offset += apart * copy[i];
+    place.kind.push_back(even ? 0 : copy[i]);
+    place.shared |= f.unroll > 1 && apart != 0 && std::abs(apart) * bytes < kWordBytes;
+  }
+  if (!features_.fast_gathers && !(features_.masked_memory && place.shared)) return nullptr;
+
+  llvm::Type* const words = llvm::FixedVectorType::get(ir_.getInt32Ty(), static_cast<unsigned>(lanes_));
+  const auto all = [&](std::int64_t n) { return llvm::ConstantInt::get(words, static_cast<std::uint64_t>(n)); };
+  std::vector<std::int64_t> word_key = place.kind, shift_key = place.kind;
+  word_key.push_back(0), shift_key.push_back(1);
+  Value *word = nullptr, *shift = nullptr;
+  std::int64_t behind = 0;
+  auto& shared = shared_loads(l.id);
+  for (; !l.mask && behind * bytes < kWordBytes && !word; ++behind) {
+    word_key.back() = 2 * (place.offset - behind), shift_key.back() = word_key.back() + 1;
+    if (const auto found = shared.find(word_key); found != shared.end()) word = found->second, shift = shared.at(shift_key);
+  }
+  behind = word ? behind - 1 : 0;
+  if (!word) {
+    fetch_gathered(l.arg, k_.dag[l.id].operands[0], copy);
+    Value* const at = ir_.CreateMul(full(l.at.indices), all(bytes));
+    Value* const from = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, all(a.elements * bytes - kWordBytes));
+    Value* const mask =
+        l.mask ? l.mask : llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(ir_.getInt1Ty(), static_cast<unsigned>(lanes_)));
+    word = ir_.CreateMaskedGather(words, ir_.CreateGEP(ir_.getInt8Ty(), args_[static_cast<std::size_t>(l.arg)], from), llvm::Align(1), mask,
+                                  llvm::Constant::getNullValue(words));
+    shift = ir_.CreateMul(ir_.CreateSub(at, from), all(8));
+    word_key.back() = 2 * place.offset, shift_key.back() = word_key.back() + 1;
+    if (!l.mask) shared[word_key] = word, shared[shift_key] = shift;
+  }
+  return ir_.CreateTrunc(ir_.CreateLShr(word, ir_.CreateAdd(shift, all(8 * bytes * behind))), l.type);
+}
+
 Value* KernelEmitter::load_gathered(const LaneLoad& l, const Copy& copy) {
+  if (Value* const v = load_from_words(l, copy)) return v;
   llvm::Type* const element = l.type->getElementType();
   Value* pointers = nullptr;
   if (l.at.indices) {

@@ -136,6 +136,7 @@ class KernelEmitter {
   Value* load_interleaved(const LaneLoad& l, const Copy& copy);
   Value* load_each(const LaneLoad& l);
   Value* load_gathered(const LaneLoad& l, const Copy& copy);
+  Value* load_from_words(const LaneLoad& l, const Copy& copy);
   void fetch_gathered(int arg, NodeId position, const Copy& copy);
   // emit_gathered.cpp
   bool store_gathered(const Store& s, Value* to, Value* v);

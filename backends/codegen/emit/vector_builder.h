@@ -14,6 +14,7 @@ namespace weft::detail {
 struct VectorFeatures {
   int vector_bytes = 16;
   bool masked_memory = false;     ///< masked loads and stores of all element sizes
+  bool fast_gathers = false;      ///< of words of 32 bits: faster than as many loads of an element each
   bool half_conversions = false;  ///< float16 <-> float32
   bool half_arithmetic = false;   ///< on float16 (AVX512_FP16)
   bool fma = false;
