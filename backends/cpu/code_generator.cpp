@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "weft/backends/cpu/bit_permutations.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/base/thread_object.h"
@@ -126,6 +127,7 @@ constexpr std::string_view kKnown[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-
 std::string write_file(llvm::Module& module, llvm::TargetMachine& machine, bool assembly) {
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream os(out);
+  if (machine.getOptLevel() != llvm::CodeGenOptLevel::None) join_bit_permutations(module);
   auto passes = std::make_unique<llvm::legacy::PassManager>();
   try {
     // Added first: otherwise passes would get the target-independent cost model, which scalarises masked memory accesses.
