@@ -101,3 +101,23 @@ TEST_CASE("sections: parts that are computed differently choose nothing for each
                  1e-5, "schedule"),
             "transpose a0 a1"));
 }
+
+TEST_CASE("sections: short loops whose borders lie between vectors") {
+  const CodeFrom code("optimized");
+  for (const DType t : {float32, bfloat16, float64, int32})
+    for (const int width : {16, 64, 128, 72}) {
+      CAPTURE(t.name());
+      CAPTURE(width);
+      const int half = width / 2;
+      const Array x = astype(values({7, width}, 1) * 9.f, t), by = astype(values({7, half}, 2) * 9.f, t);
+      const std::string schedule = same(
+          [half](Xs v) {
+            const Array a = v[0](slice(), slice(none, half)), b = v[0](slice(), slice(half, none));
+            return concatenate({Array(a * v[1] - b), Array(b * v[1] + a)}, 1);
+          },
+          {x, by}, 1e-5, "schedule");
+#ifdef __x86_64__
+      if (width == 64 && t == float32 && __builtin_cpu_supports("avx512bw")) CHECK(has(schedule, "peel"));
+#endif
+    }
+}

@@ -147,10 +147,13 @@ bool writes_records(const Kernel& k, const Nest& t, int arg, int vector) {
 
 bool is_worth_peeling(const Kernel& k, const Target& target, int dim, std::int64_t lanes) {
   const std::int64_t size = k.dag.dims[static_cast<std::size_t>(dim)];
-  if (lanes > 1) return size >= target.peeled_vectors * lanes && can_peel(k, dim, lanes);
+  if (!can_peel(k, dim, lanes)) return false;
+  if (lanes > 1 && size >= target.peeled_vectors * lanes) return true;
+  if (lanes == 1 && runs_singly(k, dim)) return false;
+  // In short loops borders between vectors are worth it, such as the middle of a row whose halves are joined, not those that cut vectors.
   // Where only a few iterations are beyond a border, code of their own would save little.
-  if (runs_singly(k, dim) || !can_peel(k, dim, 1)) return false;
-  const std::vector<Section> all = sections(k, dim, 1);
+  const std::vector<Section> all = sections(k, dim, lanes);
+  if (lanes > 1 && !std::all_of(all.begin(), all.end(), [](const Section& section) { return section.uniform; })) return false;
   const std::vector<char> live = live_nodes(k);
   const auto nodes = static_cast<std::size_t>(std::count(live.begin(), live.end(), 1));
   return all.size() * nodes <= target.peeled_nodes &&
