@@ -312,6 +312,12 @@ std::optional<KernelValue> Dag::emit_of_positions(ScalarOp op, DType result, std
       if (as_constant(at[0], factor)) return as_result(scale(at[1], factor));
       return {};
     }
+    case ScalarOp::div:
+    case ScalarOp::rem: {
+      std::int64_t divisor = 0;
+      if (low < 0 || !as_constant(at[1], divisor) || divisor <= 0) return {};
+      return as_result(op == ScalarOp::div ? divide(at[0], divisor) : modulo(at[0], divisor));
+    }
     case ScalarOp::min: return high <= other_low ? std::optional(v[0]) : low >= other_high ? std::optional(v[1]) : std::nullopt;
     case ScalarOp::max: return low >= other_high ? std::optional(v[0]) : high <= other_low ? std::optional(v[1]) : std::nullopt;
     case ScalarOp::lt: return known(high < other_low, low >= other_high);
@@ -360,6 +366,28 @@ NodeId negative_remainder(const Dag& dag, NodeId one, NodeId other) {
   return is_op_with(dag, one, ScalarOp::ne, 1) && operand_of_sign(dag, dag[one].operands[0]) == dag[rest].operands[0] ? rest : -1;
 }
 
+/// Whether conditions exclude each other: x == 0 and x % c != 0, or y != 0 of a term y of x, for a position x.
+bool zero_with_rest(const Dag& dag, NodeId zero, NodeId rest) {
+  if (!is_op_with(dag, zero, ScalarOp::eq, 0)) std::swap(zero, rest);
+  if (!is_op_with(dag, zero, ScalarOp::eq, 0) || !is_op_with(dag, rest, ScalarOp::ne, 0)) return false;
+  const Node &x = dag[dag[zero].operands[0]], &r = dag[dag[rest].operands[0]];
+  if (x.kind != NodeKind::index_value || r.kind != NodeKind::index_value) return false;
+  const Affine &of_rest = dag.affine(r.operands[0]), &of_x = dag.affine(x.operands[0]);
+  if (of_rest.constant != 0 || of_rest.terms.size() != 1) return false;
+  const int atom = of_rest.terms[0].atom;
+  if (atom < 0 && dag[~atom].kind == NodeKind::index_mod && dag[~atom].operands[0] == x.operands[0]) return true;
+  const bool adds_up = of_x.constant >= 0 && std::all_of(of_x.terms.begin(), of_x.terms.end(), [&](const AffineTerm& t) {
+                         return t.coef > 0 && (t.atom >= 0 || dag[~t.atom].low >= 0);
+                       });
+  return adds_up && std::any_of(of_x.terms.begin(), of_x.terms.end(), [&](const AffineTerm& t) { return t.atom == atom; });
+}
+/// The condition of select(condition, a, b) != b, of different constants.
+NodeId chooses_first(const Dag& dag, NodeId chosen, NodeId other) {
+  if (!is_op(dag, chosen, ScalarOp::select) || dag[other].kind != NodeKind::constant || dag[other].dtype.is_floating()) return -1;
+  const auto [condition, yes, no] = dag[chosen].operands;
+  return no == other && dag[yes].kind == NodeKind::constant && yes != no ? condition : -1;
+}
+
 /// Recognises `select(condition, yes, no)` as the correction of a truncating quotient or remainder by a constant to a flooring one, and
 /// returns that; nothing for other selections.
 std::optional<KernelValue> rounded_down(Dag& dag, KernelValue condition, KernelValue yes, KernelValue no) {
@@ -397,6 +425,9 @@ KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
     if (const std::optional<V> value = rounded_down(*this, v[0], v[1], v[2])) return *value;
   }
   if (op == ScalarOp::ne && v[0].dtype.is_bool() && is_false(v[1])) return v[0];
+  if (op == ScalarOp::ne)
+    if (const NodeId condition = chooses_first(*this, v[0].id, v[1].id); condition >= 0) return operand(condition);
+  if (op == ScalarOp::bit_and && result.is_bool() && zero_with_rest(*this, v[0].id, v[1].id)) return boolean(false);
   if (op == ScalarOp::bit_and && result.is_bool())
     if (const NodeId rest = negative_remainder(*this, v[0].id, v[1].id); rest >= 0)
       return lt(operand(rest), integer((*this)[rest].dtype, 0));
@@ -409,6 +440,15 @@ KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
                                                         : static_cast<double>(first.integer));
     if (!first.dtype.is_floating() && !result.is_bool()) return integer(result, first.integer);
   }
+  // Of an integer that was widened, the low bits are the integer's own.
+  if (op == ScalarOp::convert && result.is_integer() && first.kind == NodeKind::op && first.op == ScalarOp::convert &&
+      first.dtype.is_integer() && result.itemsize() <= first.dtype.itemsize())
+    if (const V from = operand(first.operands[0]); from.dtype.is_integer() || from.dtype.is_bool())
+      return from.dtype == result ? from : convert(from, result);
+  if ((op == ScalarOp::shl || op == ScalarOp::shr_logical || op == ScalarOp::shr_arithmetic) && is_constant(*this, v[1].id, 0)) return v[0];
+  if (op == ScalarOp::convert && narrows_integers && result.is_integer() && first.dtype.is_integer() &&
+      result.itemsize() < first.dtype.itemsize() && first.kind == NodeKind::op)
+    if (const std::optional<V> value = low_bits(v[0].id, result)) return *value;
   if (v.size() == 2) {
     const Node& second = (*this)[v[1].id];
     const bool floating = first.dtype.is_floating();

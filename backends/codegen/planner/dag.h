@@ -6,6 +6,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -62,6 +64,7 @@ class Dag final : public KernelBuilder {
   std::vector<Node> nodes;
   std::vector<Affine> affines;
   std::vector<std::int64_t> dims;  ///< sizes of the loop dimensions, at most kMaxDims
+  bool narrows_integers = false;   ///< integers of which only low bits are wanted are computed in narrower types
 
   static constexpr int kMaxDims = 64;
 
@@ -89,6 +92,10 @@ class Dag final : public KernelBuilder {
   bool as_constant(NodeId a, std::int64_t& out) const;
   /// The change of position from one iteration of the dimension to the next; false if it is not the same everywhere.
   bool stride(NodeId a, int dim, std::int64_t& out) const;
+
+  /// The value of this number among values that differ by an even step only, as one expression; nothing if they don't, or if the place may
+  /// be none of theirs.
+  std::optional<V> member_of(std::span<const V> values, NodeId place);
 
   V load(int argument, DType dtype, NodeId position, NodeId guard = -1);
   V local(int number, DType dtype, std::uint64_t dims);
@@ -123,6 +130,15 @@ class Dag final : public KernelBuilder {
   std::optional<Range> find_range(NodeId n);
   /// The value of an operation on integers of which enough is known: a comparison's, or the operand that is the extremum.
   std::optional<V> emit_of_ranges(ScalarOp op, std::span<const V> operands);
+  std::optional<NodeId> member_of(const std::vector<NodeId>& members, NodeId place, int depth);
+  std::optional<NodeId> find_member(const Node& first, const std::vector<NodeId>& members, NodeId place, int depth);
+  /// The low bits of an integer, as one of the narrower type, if narrower integers are enough to compute them; none of it is loaded or
+  /// reduced in a wider type.
+  std::optional<V> low_bits(NodeId n, DType to);
+  std::optional<V> find_low_bits(NodeId n, DType to);
+  std::optional<V> low_bits_of_operation(const Node& n, DType to);
+  /// An integer type of fewer bytes that holds all values that these nodes may have.
+  std::optional<DType> type_of_values(std::initializer_list<NodeId> values, int bytes);
   /// The position that an integer is the value of, if it is one.
   std::optional<NodeId> position_of(V value);
   /// The value of an integer operation on positions, as one of a position or a constant, where its bounds tell that it does not overflow.
@@ -135,6 +151,8 @@ class Dag final : public KernelBuilder {
   std::int64_t atom_high(int atom) const { return atom >= 0 ? dims[static_cast<std::size_t>(atom)] - 1 : (*this)[~atom].high; }
   std::unordered_multimap<std::uint64_t, NodeId> table_;
   std::unordered_map<NodeId, std::optional<Range>> ranges_;
+  std::unordered_map<std::uint64_t, std::optional<V>> low_bits_;  ///< by node and type
+  std::map<std::vector<NodeId>, std::optional<NodeId>> members_;
 };
 
 std::string_view name_of(ScalarOp op);

@@ -84,9 +84,9 @@ std::optional<Dag::Range> Dag::find_range(NodeId id) {
       if (!both) return {};
       return Range{a.low - b.high, a.high - b.low};
     case ScalarOp::mul: {
-      if (!both || !by_constant || std::abs(b.low) > kMost >> 20 || std::max(-a.low, a.high) > 1 << 20) return {};
-      const std::int64_t x = a.low * b.low, y = a.high * b.low;
-      return Range{std::min(x, y), std::max(x, y)};
+      if (!both || std::max({-a.low, a.high, -b.low, b.high}) > 1 << 20) return {};
+      const auto [least, greatest] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
+      return Range{least, greatest};
     }
     case ScalarOp::rem: {
       if (!by_constant || b.low <= 0) return {};

@@ -271,7 +271,48 @@ KernelValue Expressions::movement(const Eqn& e, std::span<const NodeId> coords, 
   return dag_.select(inside, guarded(inside, e.inputs[0], source), fill);
 }
 
+/// Whether both are computed by the same operations, as far as that is quickly told; positions may differ.
+bool Expressions::are_alike(Atom a, Atom b, int depth) const {
+  if (a.is_literal() || b.is_literal()) return a.is_literal() && b.is_literal();
+  if (a.var() == b.var()) return true;
+  const int by = defined_by_[a.var()], other = defined_by_[b.var()];
+  if (by < 0 || other < 0 || depth == 0 || leaves_.is_leaf(a.var()) || leaves_.is_leaf(b.var())) return false;
+  const Eqn &x = j_.eqns[static_cast<std::size_t>(by)], &y = j_.eqns[static_cast<std::size_t>(other)];
+  if (x.op != y.op || x.inputs.size() != y.inputs.size() || x.outputs.size() != 1 || x.inputs.empty()) return false;
+  for (std::size_t i = 0; i < x.inputs.size(); ++i)
+    if (!are_alike(x.inputs[i], y.inputs[i], depth - 1)) return false;
+  return true;
+}
+
+std::optional<KernelValue> Expressions::stacked(const Eqn& e, std::span<const NodeId> coords) {
+  constexpr int kAlikeDepth = 12;
+  const std::vector<Aval> avals = operand_avals(j_, e);
+  const Aval& result = j_.avals[e.outputs[0]];
+  NodeId along = -1;
+  for (std::size_t k = 0; k < e.inputs.size(); ++k) {
+    const Movement m = e.op->movement(*e.params, avals, result, static_cast<int>(k));
+    along = coords[static_cast<std::size_t>(m.part_dim)];
+    if (m.part_end != m.part_begin + 1 || !are_alike(e.inputs[0], e.inputs[k], kAlikeDepth)) return {};
+  }
+  if (std::int64_t constant = 0; along < 0 || dag_.as_constant(along, constant)) return {};
+  const auto evaluations = evaluations_;
+  std::vector<KernelValue> parts;
+  for (std::size_t k = 0; k < e.inputs.size(); ++k) {
+    const Movement m = e.op->movement(*e.params, avals, result, static_cast<int>(k));
+    Coords source;
+    for (const MovementDim& dim : m.dims)
+      source.push_back(dim.out_dim < 0 || dim.out_dim == m.part_dim
+                           ? dag_.index(0)
+                           : dag_.offset(dag_.scale(coords[static_cast<std::size_t>(dim.out_dim)], dim.scale), dim.offset));
+    parts.push_back(at(e.inputs[k], source));
+  }
+  const std::optional<KernelValue> value = dag_.member_of(parts, along);
+  if (!value) evaluations_ = evaluations;
+  return value;
+}
+
 KernelValue Expressions::concatenate(const Eqn& e, std::span<const NodeId> coords) {
+  if (const std::optional<KernelValue> one = stacked(e, coords)) return *one;
   const std::vector<Aval> avals = operand_avals(j_, e);
   const Aval& result = j_.avals[e.outputs[0]];
   KernelValue value;

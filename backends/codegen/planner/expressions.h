@@ -1,6 +1,7 @@
 // Values of a program's variables at an index, as scalar expressions: operations that compute or move single elements are fused into
 // their readers.
 #pragma once
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -74,6 +75,9 @@ class Expressions {
   KernelValue elementwise(const Eqn& e, std::span<const NodeId> coords);
   KernelValue movement(const Eqn& e, std::span<const NodeId> coords, int which);
   KernelValue concatenate(const Eqn& e, std::span<const NodeId> coords);
+  /// Of a concatenation of single elements that differ by an even step only; nothing for others.
+  std::optional<KernelValue> stacked(const Eqn& e, std::span<const NodeId> coords);
+  bool are_alike(Atom a, Atom b, int depth) const;
   KernelValue gather(const Eqn& e, std::span<const NodeId> coords);
   KernelValue reduction(const Eqn& e, std::span<const NodeId> coords);
   KernelValue dynamic_slice(const Eqn& e, std::span<const NodeId> coords);

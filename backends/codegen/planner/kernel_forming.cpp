@@ -27,6 +27,7 @@ class KernelFormer final : public LeafReader {
       : p_(planner), group_(group), dag_(kernel_.dag), expressions_(p_.j_, p_.defined_by_, dag_, *this, 100000) {}
 
   Kernel run(std::vector<BufferId>& buffers) {
+    dag_.narrows_integers = p_.target_.narrows_integers;
     for (std::int64_t s : group_.sizes) kernel_.outer.push_back(add_dim(s));
     for (std::size_t i = 0; i < group_.roots.size(); ++i) add(static_cast<int>(i));
     buffers = std::move(buffers_);

@@ -14,6 +14,7 @@
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/hoist.h"
+#include "weft/core/ir/low_bits.h"
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/prune.h"
@@ -62,6 +63,7 @@ class Simplifier {
     }
     transpose_matmuls(kept, live);
     spare_transposes(kept, live);
+    narrow_sums(kept, live);
     JaxprBuilder b;
     std::vector<std::optional<Atom>> renamed(avals_.size()), literals(literals_.size());
     for (int i = 0; i < j.num_inputs; ++i)
@@ -145,6 +147,31 @@ class Simplifier {
       if (--times_read[before->outputs[0]] == 0) kept[made_by[before->outputs[0]]] = 0;
       e = Eqn{other->op, other->params, before->inputs, e.outputs, inner->loc};
       made_by.erase(e.outputs[0]);
+    }
+  }
+
+  /// A sum of integers that were widened for it, and of which only low bits are read, is computed in the narrower type, which gives the
+  /// same bits: the operand is converted, not the result.
+  void narrow_sums(const std::vector<char>& kept, const std::vector<int>& times_read) {
+    std::unordered_map<Var, std::size_t> made_by;
+    const auto maker = [&](Atom a) {
+      const auto found = a.is_literal() ? made_by.end() : made_by.find(a.var());
+      return found == made_by.end() ? nullptr : &eqns_[found->second];
+    };
+    for (std::size_t i = 0; i < eqns_.size(); ++i) {
+      if (!kept[i]) continue;
+      Eqn& e = eqns_[i];
+      const bool converts = find_rule<ConversionTransform>(*e.op);
+      if (converts || find_rule<LowBitsTransform>(*e.op)) made_by.emplace(e.outputs[0], i);
+      Eqn* const sum = converts ? maker(e.inputs[0]) : nullptr;
+      if (!sum || !find_rule<LowBitsTransform>(*sum->op) || times_read[sum->outputs[0]] != 1) continue;
+      const Eqn* const widening = maker(sum->inputs[0]);
+      if (!widening || !find_rule<ConversionTransform>(*widening->op)) continue;
+      const DType to = avals_[e.outputs[0]].dtype, from = avals_[sum->outputs[0]].dtype, before = aval(widening->inputs[0]).dtype;
+      if (!to.is_integer() || !from.is_integer() || to.itemsize() >= from.itemsize()) continue;
+      if (!(before.is_integer() || before.is_bool()) || before.itemsize() > to.itemsize()) continue;
+      avals_[sum->outputs[0]] = avals_[widening->outputs[0]].with_dtype(to);
+      std::swap(e.op, sum->op), std::swap(e.params, sum->params);
     }
   }
 

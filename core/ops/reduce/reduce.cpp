@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/low_bits.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/reduce/combine.h"
@@ -114,6 +115,8 @@ struct ReduceSum : Reduce<ReduceSum, Combiner::sum> {
     return {broadcast_in_dim(*c.cotangents[0], shape, other_dims(shape.size(), c.get<Params>().axes), c.loc)};
   }
 };
+
+const Rule<LowBitsTransform, ReduceSum> reduce_sum_low_bits([] {});
 
 constexpr ParamValue kReduceSumAdded[] = {{"out_sharding", "None"}};
 const TextRule<ReduceSum> reduce_sum_text([] { return TextTraits{.added = kReduceSumAdded}; });
