@@ -98,7 +98,7 @@ TEST_CASE("divided scatters: every dtype, combination and mode, with repeated an
       const Arrays args{numbers({300}, 1, t), integers({kMany}, outside ? -40 : 0, outside ? 350 : 300, 2), numbers({kMany}, 3, t)};
       CHECK(exact([=](Xs x) { return scatter_by<detail::ScatterAdd>(x[0], x[1], x[2], mode); }, args));
       CHECK(exact([=](Xs x) { return scatter_by<detail::Scatter>(x[0], x[1], x[2], mode); }, args));
-      CHECK(holds(kernels([=](Xs x) { return scatter_by<detail::ScatterAdd>(x[0], x[1], x[2], mode); }, args), "divided by"));
+      CHECK(holds(kernels([=](Xs x) { return scatter_by<detail::ScatterAdd>(x[0], x[1], x[2], mode); }, args), "partitioned by"));
       if (t.is_complex()) continue;
       CHECK(exact([=](Xs x) { return scatter_by<detail::ScatterMul>(x[0], x[1], x[2], mode); }, args));
       CHECK(exact([=](Xs x) { return scatter_by<detail::ScatterMin>(x[0], x[1], x[2], mode); }, args));
@@ -154,7 +154,7 @@ TEST_CASE("divided scatters: one after another, of computed indices and updates"
     return grid;
   };
   const Array at = abs(numbers({kMany, 2}, 1)) / 6.f;
-  CHECK(same([=](Xs x) { return deposit(x); }, {at}).find("divided by") != std::string::npos);
+  CHECK(same([=](Xs x) { return deposit(x); }, {at}).find("partitioned by") != std::string::npos);
   // The first result is read by others too.
   CHECK(same(
             [](Xs x) {
@@ -162,7 +162,7 @@ TEST_CASE("divided scatters: one after another, of computed indices and updates"
               return Arrays{once, twice, once * 2};
             },
             {numbers({90}, 1), integers({kMany}, 0, 80, 2), numbers({kMany}, 3)})
-            .find("divided by") != std::string::npos);
+            .find("partitioned by") != std::string::npos);
 }
 
 TEST_CASE("divided scatters: gradients, maps, loops and branches") {
