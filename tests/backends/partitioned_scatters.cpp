@@ -1,5 +1,5 @@
-// Scatters that are divided among threads by where their windows go, and gathers whose indices are computed, against the interpreter: to
-// the bit, as updates of one element are made in the order of the indices.
+// Scatters that are partitioned among threads by where their windows go, and gathers whose indices are computed, against the interpreter:
+// to the bit, as updates of one element are made in the order of the indices.
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <weft/weft.h>
@@ -23,7 +23,7 @@ using namespace weft::test;
 
 namespace {
 
-constexpr int kMany = 20011;  // windows, which are divided; no whole number of vectors
+constexpr int kMany = 20011;  // windows, which are partitioned; no whole number of vectors
 
 /// Integers of [low, high), many of them more than once.
 Array integers(const Shape& shape, int low, int high, unsigned seed, DType dtype = int32) {
@@ -90,7 +90,7 @@ std::uint64_t bits_of(const Array& x) {
 
 }  // namespace
 
-TEST_CASE("divided scatters: every dtype, combination and mode, with repeated and outlying indices") {
+TEST_CASE("partitioned scatters: every dtype, combination and mode, with repeated and outlying indices") {
   for (const DType t : {int8, int16, int32, int64, uint8, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128})
     for (const auto mode : {GatherScatterMode::clip, GatherScatterMode::fill_or_drop, GatherScatterMode::promise_in_bounds}) {
       INFO(t.name(), " ", static_cast<int>(mode));
@@ -106,7 +106,7 @@ TEST_CASE("divided scatters: every dtype, combination and mode, with repeated an
     }
 }
 
-TEST_CASE("divided scatters: every dtype of index") {
+TEST_CASE("partitioned scatters: every dtype of index") {
   for (const DType t : {int8, int16, int32, int64, uint8, uint16, uint32, uint64}) {
     INFO(t.name());
     const Arrays args{numbers({100}, 1), integers({kMany}, 0, 120, 2, t), numbers({kMany}, 3)};
@@ -117,7 +117,7 @@ TEST_CASE("divided scatters: every dtype of index") {
   }
 }
 
-TEST_CASE("divided scatters: several indices, windows, and index arrays of several dimensions") {
+TEST_CASE("partitioned scatters: several indices, windows, and index arrays of several dimensions") {
   const Array i = integers({150, 140}, -37, 37, 1), j = integers({150, 140}, -23, 23, 2);
   const Array v = numbers({150, 140}, 3);
   CHECK(exact([](Xs x) { return x[0].at(x[1], x[2]).add(x[3]); }, {numbers({37, 23}, 4), i, j, v}));
@@ -131,7 +131,7 @@ TEST_CASE("divided scatters: several indices, windows, and index arrays of sever
               {numbers({70, 2}, 4, complex64), integers({kMany}, 0, 70, 1), numbers({kMany, 2}, 3, complex64) * 1e-2f}));
 }
 
-TEST_CASE("divided scatters: extreme numbers of windows and rows") {
+TEST_CASE("partitioned scatters: extreme numbers of windows and rows") {
   for (const int n : {0, 1, 4095, 4096, 8191, 8192, 40000})
     for (const int rows : {1, 3, 4, 5, 255, 257, 100000}) {
       INFO(n, " ", rows);
@@ -142,7 +142,7 @@ TEST_CASE("divided scatters: extreme numbers of windows and rows") {
   CHECK(exact([](Xs x) { return x[0].at(x[1]).add(x[2]); }, {numbers({50}, 1), zeros(kMany, int32) + 70, numbers({kMany}, 3)}));
 }
 
-TEST_CASE("divided scatters: one after another, of computed indices and updates") {
+TEST_CASE("partitioned scatters: one after another, of computed indices and updates") {
   const auto deposit = [](Xs x) {
     Array grid = zeros({40, 30});
     const Array base = floor(x[0]), rest = x[0] - base, i = astype(base, int32);
@@ -165,7 +165,7 @@ TEST_CASE("divided scatters: one after another, of computed indices and updates"
             .find("partitioned by") != std::string::npos);
 }
 
-TEST_CASE("divided scatters: gradients, maps, loops and branches") {
+TEST_CASE("partitioned scatters: gradients, maps, loops and branches") {
   const Arrays args{numbers({64, 48}, 1), abs(numbers({kMany}, 2)) / 4.f, abs(numbers({kMany}, 3)) / 5.f};
   const auto sample = [](const Array& image, const Array& x, const Array& y) {
     const Array u = floor(x), v = floor(y), i = clip(astype(u, int32), 0, 46), j = clip(astype(v, int32), 0, 62);
@@ -240,7 +240,7 @@ TEST_CASE("[child] writes the bits of its scatters" * doctest::skip()) {
   }
 }
 
-TEST_CASE("divided scatters have the same bits for every number of threads") {
+TEST_CASE("partitioned scatters have the same bits for every number of threads") {
   std::string wanted;
   for (const int threads : {1, 2, 3, 8}) {
     const std::string file = "/tmp/weft-scatter-bits-" + std::to_string(::getpid());
