@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "weft/core/errors/error.h"
@@ -16,6 +17,7 @@ namespace {
 using Kind = Attribute::Kind;
 
 constexpr std::int64_t kMostDevices = 1 << 20;
+constexpr std::string_view kCall = "func.call", kCustomCall = "stablehlo.custom_call";
 constexpr const char* kMesh = "gspmd";  // the name of the mesh that the module then has
 
 void add(Attribute& to, const char* key, Attribute value) {
@@ -43,7 +45,7 @@ const Attribute* hlo_sharding_of(const Attribute& attributes) {
 }
 
 std::string_view target_of(const Operation& op) {
-  if (op.name != "stablehlo.custom_call") return {};
+  if (op.name != kCustomCall) return {};
   const Attribute* a = op.attributes.find("call_target_name");
   for (const Attribute& w : op.words)
     if (!a && w.kind == Kind::symbol) a = &w;
@@ -243,7 +245,7 @@ class Pass {
     std::vector<bool> dropped(block.operations.size());
     for (Operation& op : block.operations) {
       for (Block& region : op.regions) rewrite(region);
-      if (op.name == "func.call") make_manual(block, op, made_by, used_by, dropped);
+      if (op.name == kCall) make_manual(block, op, made_by, used_by, dropped);
     }
     std::vector<Operation> kept;
     for (std::size_t i = 0; i < block.operations.size(); ++i) {

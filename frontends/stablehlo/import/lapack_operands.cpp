@@ -34,12 +34,13 @@ class Numbers {
 using Choices = std::vector<std::pair<const char*, std::int64_t>>;
 
 struct Routine {
-  const char* library;
+  const char* prefix;
   const char* letters;  ///< for the dtype: float32, float64, complex64, complex128
   const char* name;
   std::size_t num_numbers;
   Choices (*choices)(const Numbers& n);
-  const char* results;  ///< which result of the newer call each is; -: workspace
+  const char* results;      ///< which result of the newer call each is; -: workspace
+  bool has_factor = false;  ///< the last number multiplies the result
 };
 
 Choices none(const Numbers&) { return {}; }
@@ -58,7 +59,7 @@ Choices of_gees(const Numbers& n) { return {{"mode", n[2]}, {"sort", n[3]}}; }
 Choices of_gehrd(const Numbers& n) { return {{"low", n[1]}, {"high", n[2]}}; }
 Choices of_trd(const Numbers& n) { return {{"uplo", n.upper_or_lower(1)}}; }
 
-constexpr Routine kRoutines[] = {{"lapack", "sdcz", "potrf", 3, uplo_first, "01"},  {"blas", "sdcz", "trsm", 8, of_trsm, "0"},
+constexpr Routine kRoutines[] = {{"lapack", "sdcz", "potrf", 3, uplo_first, "01"},  {"blas", "sdcz", "trsm", 8, of_trsm, "0", true},
                                  {"lapack", "sdcz", "getrf", 3, none, "012"},       {"lapack", "sdcz", "geqrf", 4, none, "01--"},
                                  {"lapack", "sd", "orgqr", 5, none, "0--"},         {"lapack", "cz", "ungqr", 5, none, "0--"},
                                  {"lapack", "sd", "syevd", 3, uplo_first, "012--"}, {"lapack", "cz", "heevd", 3, uplo_first, "012---"},
@@ -104,7 +105,7 @@ Values call_newer(OpCall& c, const Routine& r, char letter) {
   return out;
 }
 
-/// The last of trsm's numbers is a factor of the right-hand sides.
+/// The same of a routine whose last number is a factor.
 Values scaled(OpCall& c, const Routine& r, char letter) {
   Values out = call_newer(c, r, letter);
   const Array& alpha = c.in(r.num_numbers - 1);
@@ -113,13 +114,13 @@ Values scaled(OpCall& c, const Routine& r, char letter) {
   return out;
 }
 
-std::string target_of(const Routine& r, char letter) { return fmt::format("{}_{}{}", r.library, letter, r.name); }
+std::string target_of(const Routine& r, char letter) { return fmt::format("{}_{}{}", r.prefix, letter, r.name); }
 
 Values import_routine(OpCall& c) {
   const std::string target = c.symbol("call_target_name");
   for (const Routine& r : kRoutines)
     for (const char* l = r.letters; *l; ++l)
-      if (target == target_of(r, *l)) return r.choices == of_trsm ? scaled(c, r, *l) : call_newer(c, r, *l);
+      if (target == target_of(r, *l)) return r.has_factor ? scaled(c, r, *l) : call_newer(c, r, *l);
   c.fail("the routine " + target + " is not known");
 }
 
