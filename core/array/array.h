@@ -72,6 +72,8 @@ class Array {
   /// A number: a weakly typed scalar.
   template <ScalarType T>
   Array(T value, SourceLoc = SourceLoc::here()) : impl_(detail::make_scalar(detail::Number(value))) {}
+  /// A size or a count, as an integer number.
+  Array(Int value, SourceLoc = SourceLoc::here()) : impl_(detail::make_scalar(value)) {}
   /// Abstract: only its shape and dtype can be read.
   Array(const ShapeDtypeStruct& aval);
   Array(const Array&) = default;
@@ -274,6 +276,7 @@ class Arg {
   Arg(const Array& x, SourceLoc loc = SourceLoc::here()) : array_(x), loc_(loc) {}
   template <ScalarType T>
   Arg(T x, SourceLoc loc = SourceLoc::here()) : array_(x, loc), loc_(loc) {}
+  Arg(Int x, SourceLoc loc = SourceLoc::here()) : array_(x, loc), loc_(loc) {}
   // Not of an initializer_list: g++ makes one of `{.name = 1}`, and would take options for operands.
   /// A list of two or more integers: `take(x, {0, 2}, 0)`. (Lists of floating numbers have no dtype of their own: array({...}, float64).)
   template <detail::WholeNumber B, detail::WholeNumber... More>

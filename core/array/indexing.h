@@ -53,6 +53,8 @@ class AtIndex {
   WEFT_UPDATE Array power(Arg v, IndexOptions options = {}) const;
   WEFT_UPDATE Array min(Arg v, IndexOptions options = {}) const;
   WEFT_UPDATE Array max(Arg v, IndexOptions options = {}) const;
+  /// The elements f(x[i]), where f is a function of an array and elementwise.
+  WEFT_UPDATE Array apply(const auto& f, IndexOptions options = {}) const { return set(f(get(options)), options); }
   /// The same as indexing x; the options say what is read out of bounds.
   Array get(IndexOptions options = {}) const;
 #undef WEFT_UPDATE

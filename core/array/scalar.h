@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "weft/core/array/dtype.h"
+#include "weft/core/array/integer.h"
 
 namespace weft {
 
@@ -87,6 +88,7 @@ struct Number {
       integer = static_cast<long long>(v), real = static_cast<double>(v);
     }
   }
+  constexpr Number(Int n) : Number(std::int64_t{n}) {}
   /// The weak dtype of a C++ number in an expression: bool, int32, float32, complex64. An integer that int32 cannot hold is an int64.
   constexpr DType default_dtype() const {
     switch (kind) {

@@ -184,14 +184,26 @@ Array lexsort(Args keys, AxisNumber axis) {
   return order;
 }
 
-Array gradient(Arg x, double dx, AxisNumber axis) {
+Array gradient(Arg x, Arg spacing, AxisNumber axis) {
   LocScope scope(x.where());
   const int a = axis_of(x, axis, "gradient");
   const Array v = floating(x.array());
   const std::int64_t n = v.shape()[a];
   if (n < 2) refuse(x, fmt::format("gradient: axis {} of {} has fewer than two elements", a, to_string(x.aval())));
-  const Array first = part(v, a, 1, 2) - part(v, a, 0, 1), last = part(v, a, n - 1, n) - part(v, a, n - 2, n - 1);
-  return concatenate({first, (part(v, a, 2, n) - part(v, a, 0, n - 2)) * 0.5, last}, a) / dx;
+  const Array steps = diff(v, 1, a), before = part(steps, a, 0, n - 2), after = part(steps, a, 1, n - 1);
+  const Array first = part(steps, a, 0, 1), last = part(steps, a, n - 2, n - 1);
+  if (spacing.array().ndim() == 0) return concatenate({first, (before + after) * 0.5, last}, a) / spacing;
+  if (spacing.array().shape() != Shape(n))
+    refuse(x, fmt::format(
+                  "gradient: the coordinates {} must be a number, the distance, or a vector of {}, one for each element of axis {} of {}",
+                  to_string(spacing.aval()), n, a, to_string(x.aval())));
+  std::vector<std::int64_t> along(static_cast<std::size_t>(v.ndim()), 1);
+  along[static_cast<std::size_t>(a)] = n - 1;
+  const Array widths = reshape(diff(floating(spacing.array())), Shape(along));
+  const Array h = part(widths, a, 0, n - 2), k = part(widths, a, 1, n - 1);
+  // The derivative of the parabola through three neighbours, at the middle one.
+  const Array inside = (before / h * k + after / k * h) / (h + k);
+  return concatenate({first / part(widths, a, 0, 1), inside, last / part(widths, a, n - 2, n - 1)}, a);
 }
 Array ediff1d(Arg x) { return diff(ravel(x)); }
 Array unwrap(Arg x, AxisNumber axis) {

@@ -137,9 +137,9 @@ Array isin(Arg x, Arg values, bool invert = false);
 /// The positions that sort by the last key, equal elements by the one before it, and so on.
 Array lexsort(Args keys, AxisNumber axis = -1);
 
-/// The derivative along an axis of samples at distance dx, by differences: central ones inside, one-sided ones at the ends. An axis needs
-/// two elements (ShapeError).
-Array gradient(Arg x, double dx = 1, AxisNumber axis = 0);
+/// The derivative along an axis of samples at a distance, or at the coordinates that a vector gives, by differences: of second order
+/// inside, one-sided ones at the ends. An axis needs two elements, and a vector as many as the axis has (ShapeError).
+Array gradient(Arg x, Arg spacing = 1, AxisNumber axis = 0);
 /// The differences of neighbours of the flattened array.
 Array ediff1d(Arg x);
 /// Angles with multiples of 2 pi added so that neighbours along the axis differ by pi at most.

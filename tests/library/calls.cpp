@@ -225,3 +225,39 @@ TEST_CASE("sizes of axes, values and options as they are written first") {
   CHECK(same(jit([](Array i, Array w) { return bincount(i, w, {.length = 4}); })(array({0, 2, 2}), array({1.f, 2.f, 4.f})),
              array({1.f, 0.f, 6.f, 0.f})));
 }
+
+TEST_CASE("calls: a size that a function takes is an operand like another number") {
+  const auto shares = [](Int n) { return arange(n) / n + 2 * n; };
+  CHECK(same(shares(4), arange(4) / 4 + 8));
+  const Int n = 3;
+  CHECK(close(weft::log(n), weft::log(3)));
+  CHECK(same(n * ones({2}), full({2}, 3.f)));
+  CHECK(same(ones({2}, int8) + n, full({2}, 4, int8)));
+  CHECK(same(full({2}, n), full({2}, 3)));
+  const Array count = n;
+  CHECK(same(count + 1, array(4)));
+  CHECK(same(maximum(arange(5), n), array({3, 3, 3, 3, 4})));
+  CHECK(jit([](Array x, Array size) { return x * size; })(ones({}), n).item<float>() == 3);
+}
+
+TEST_CASE("calls: a function is applied to the elements at an index") {
+  const Array x = arange(5.f);
+  CHECK(gives([](const Array& v) { return v.at(slice(none, none, 2)).apply([](Array e) { return -e; }); }, x,
+              array({0.f, 1.f, -2.f, 3.f, -4.f})));
+  CHECK(gives([](const Array& v) { return v.at(array({1, 1, 9})).apply(square); }, x + 1, array({1.f, 4.f, 3.f, 4.f, 5.f})));
+  CHECK(same(grad([](Array v) { return sum(v.at(2).apply(square)); })(x), array({1.f, 1.f, 4.f, 1.f, 1.f})));
+}
+
+TEST_CASE("calls: gradient of samples at distances and at coordinates") {
+  const Array t = array({0., 1., 3., 4., 7.}, float64), y = 2 * t * t - 3 * t;
+  const Array inside = (4 * t - 3)[slice(1, -1)];  // of a parabola, the differences inside are exact
+  CHECK(close(gradient(y, t)[slice(1, -1)], inside));
+  CHECK(close(gradient(y, t)(array({0, -1})), array({-1., 19.}, float64)));
+  CHECK(close(gradient(stack({y, 2 * y}), t, 1), stack({gradient(y, t), 2 * gradient(y, t)})));
+  CHECK(close(gradient(stack({y, 2 * y}, 1), t)(slice(), 1), 2 * gradient(y, t)));
+  CHECK(close(gradient(y, arange(5., float64) * 0.5), gradient(y, 0.5)));
+  CHECK(close(gradient(y, array(0.5, float64)), gradient(y) * 2));
+  CHECK(close(gradient(array({1.f, 4.f}), array({1.f, 3.f})), array({1.5f, 1.5f})));
+  CHECK(gives([&](const Array& v) { return gradient(v, arange(5.)); }, arange(5.f), ones({5})));
+  CHECK_THROWS_AS(gradient(y, ones(3)), ShapeError);
+}
