@@ -17,10 +17,8 @@ template <unsigned Mask, class F, std::size_t... I, class... A>
 struct TakesMask<Mask, F, std::index_sequence<I...>, A...> {
   static constexpr bool redundant = ((((Mask >> I) & 1) && std::is_same_v<traced_t<A>, value_t<A>>) || ... || false);
   static constexpr bool test() {
-    if constexpr (redundant)
-      return false;
-    else
-      return TakesAll<F, std::conditional_t<(Mask >> I) & 1, value_t<A>, traced_t<A>>...>;
+    if constexpr (!redundant) return TakesAll<F, std::conditional_t<(Mask >> I) & 1, value_t<A>, traced_t<A>>...>;
+    return false;
   }
 };
 template <class F, unsigned Mask, class... A>
@@ -29,8 +27,7 @@ constexpr unsigned find_mask() {
     return Mask;
   else if constexpr (Mask + 1 < (1u << sizeof...(A)))
     return find_mask<F, Mask + 1, A...>();
-  else
-    return ~0u;
+  return ~0u;
 }
 
 /// The number of a function's parameters; -1 where there isn't one number (a generic or an overloaded call operator).
@@ -58,16 +55,14 @@ struct CallImpl<F, std::index_sequence<I...>, A...> {
     if constexpr (Wrong)
       return (std::is_same_v<traced_t<A>, None> || ...) &&
              TakesAll<typename Innermost<F>::type, std::conditional_t<std::is_same_v<traced_t<A>, None>, Array, traced_t<A>>...>;
-    else
-      return false;
+    return false;
   }
   template <bool Wrong>
   static constexpr bool asks_number_of_array_if() {
     if constexpr (Wrong)
       return ((I == 0 && std::is_same_v<value_t<A>, Array>) || ...) &&
              TakesAll<typename Innermost<F>::type, std::conditional_t<I == 0, int, traced_t<A>>...>;
-    else
-      return false;
+    return false;
   }
   static constexpr bool asks_array_of_none = asks_array_of_none_if<mask == ~0u>();
   static constexpr bool asks_number_of_array = asks_number_of_array_if<mask == ~0u && !asks_array_of_none>();

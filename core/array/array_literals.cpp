@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <span>
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/convert_elements.h"
@@ -106,6 +108,12 @@ Array stack_nested(const Nested& v, SourceLoc loc) {
 
 }  // namespace
 
+Array array(const std::same_as<std::vector<bool>> auto& values, SourceLoc loc) {
+  const auto bytes = std::make_unique<bool[]>(values.size());
+  std::copy(values.begin(), values.end(), bytes.get());
+  return array(std::span<const bool>(bytes.get(), values.size()), loc);
+}
+template Array array(const std::vector<bool>&, SourceLoc);
 Array array(Literal values, std::optional<DType> dtype, SourceLoc loc) {
   const detail::LocScope scope(loc);
   loc = detail::effective_loc(loc);

@@ -50,6 +50,7 @@ Array array(const R& values, Shape shape, std::optional<DType> dtype = {}, Sourc
   return detail::array_of_elements(std::data(values), detail::storage_dtype<T>(), static_cast<std::int64_t>(std::size(values)), shape,
                                    dtype, loc);
 }
+Array array(const std::same_as<std::vector<bool>> auto& values, SourceLoc loc = SourceLoc::here());
 Array array(const NumberRange auto& values, SourceLoc loc = SourceLoc::here()) { return array(values, Shape(std::size(values)), {}, loc); }
 /// The same numbers in a dtype: `array(values, float32)`.
 template <NumberRange R>

@@ -63,10 +63,8 @@ concept HasAxes = HasRowsAndColumns<M> || requires(const M& m) { m.extent(0); } 
 /// Whether the type says that it is a row or a column.
 template <class M>
 constexpr bool is_vector() {
-  if constexpr (requires { static_cast<bool>(M::IsVectorAtCompileTime); })
-    return static_cast<bool>(M::IsVectorAtCompileTime);
-  else
-    return false;
+  if constexpr (requires { static_cast<bool>(M::IsVectorAtCompileTime); }) return static_cast<bool>(M::IsVectorAtCompileTime);
+  return false;
 }
 template <class M>
 constexpr int rank_of() {

@@ -61,6 +61,15 @@ class Ref {
   T* p_ = nullptr;
 };
 
+/// A handle within an object of the user's: moving from it leaves it as it is, so that a moved-from function or program can be used.
+template <class T>
+struct KeptRef : Ref<T> {
+  using Ref<T>::Ref;
+  KeptRef(Ref<T> o) noexcept : Ref<T>(std::move(o)) {}
+  KeptRef(const KeptRef& o) noexcept : Ref<T>(o) {}
+  KeptRef& operator=(const KeptRef&) = default;
+};
+
 /// A new T, owned by the returned handle.
 template <class T, class... A>
 Ref<T> make_ref(A&&... args) {

@@ -156,7 +156,7 @@ Array vdot(Arg a, Arg b) {
   return detail::contract_dims("vdot", Arg(x.dtype().is_complex() ? conj(x) : x, a.where()), Arg(y, b.where()), {{{0}, {0}}});
 }
 
-Array detail::contracted(const Arg& a, const Arg& b, const ContractedAxes& axes) {
+Array detail::contracted(const Arg& a, const Arg& b, const ContractedAxes& axes, std::optional<DType> preferred_element_type) {
   std::array<std::vector<int>, 2> pairs;
   if (!axes.count) {
     // One axis of each, NumPy's `axes=(1, 0)`, may be one list; so is an array in braces, `{{{1}, {0}}}`.
@@ -189,7 +189,7 @@ Array detail::contracted(const Arg& a, const Arg& b, const ContractedAxes& axes)
       throw AxisError(fmt::format("tensordot: axis {} of {} is named twice", *twice, to_string(operands[k]->aval())),
                       effective_loc(a.where()));
   }
-  return contract_dims("tensordot", a, b, std::move(pairs));
+  return contract_dims("tensordot", a, b, std::move(pairs), {preferred_element_type});
 }
 
 Array dot_general(Arg a, Arg b, DotDimensionNumbers dimension_numbers, DotOptions options) {

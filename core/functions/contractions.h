@@ -36,7 +36,7 @@ struct ContractedAxes {
   std::vector<std::vector<int>> lists;  ///< those of a and those of b, where there is no count
 };
 namespace detail {
-Array contracted(const Arg& a, const Arg& b, const ContractedAxes& axes);
+Array contracted(const Arg& a, const Arg& b, const ContractedAxes& axes, std::optional<DType> preferred_element_type = {});
 Array einsum_of(const TextArg& equation, const std::vector<Arg>& operands);
 }  // namespace detail
 // A template (detail::Nothing), so that `{.axes = 1}` is options.

@@ -101,7 +101,7 @@ class Jaxpr : public detail::Callable<Jaxpr> {
 
  private:
   std::vector<Array> run(std::vector<Arg> args, SourceLoc loc) const;
-  detail::Ref<const detail::JaxprData> data_;
+  detail::KeptRef<const detail::JaxprData> data_;
 };
 
 /// Reads a program in the notation that printing writes; unknown primitives and parameters are errors with line and column.

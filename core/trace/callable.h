@@ -55,8 +55,7 @@ template <class F, std::size_t I>
 constexpr bool declares_parameter() {
   if constexpr (requires { typename ParameterList<typename Innermost<F>::type>::type; })
     return I < std::tuple_size_v<typename ParameterList<typename Innermost<F>::type>::type>;
-  else
-    return false;
+  return false;
 }
 /// The type of parameter I of the function that F is a transform of: an argument in braces is made one.
 template <class F, std::size_t I>

@@ -103,8 +103,7 @@ constexpr TreeKind kind_in_std() {
   else if constexpr (requires { typename T::value_type; } &&
                      (requires(T& t, typename T::value_type& e) { t.push_back(std::move(e)); } || requires(T& t) { t.before_begin(); }))
     return TreeKind::sequence;
-  else
-    return TreeKind::opaque;
+  return TreeKind::opaque;
 }
 template <class T>
 constexpr TreeKind find_kind() {
@@ -186,8 +185,7 @@ constexpr bool owns_one_object() {
     return false;
   else if constexpr (requires { typename P::deleter_type; })
     return spell_type<typename P::deleter_type>().find("default_delete<") != std::string_view::npos;
-  else
-    return true;
+  return true;
 }
 
 template <bool Strict, class T, class... Above>
@@ -244,10 +242,8 @@ template <class T>
 constexpr bool check_pointer() {
   using E = std::remove_cv_t<typename T::element_type>;
   constexpr bool whole = [] {
-    if constexpr (tree_kind<E> == TreeKind::fields)
-      return !std::is_polymorphic_v<E> || std::is_final_v<E>;
-    else
-      return true;
+    if constexpr (tree_kind<E> == TreeKind::fields) return !std::is_polymorphic_v<E> || std::is_final_v<E>;
+    return true;
   }();
   static_assert(whole,
                 "weft: a pointer to a base class is not a pytree: what it points to can't be made anew; use a std::variant of the "

@@ -58,8 +58,7 @@ constexpr std::size_t least_initialisers() {
     return N;
   else if constexpr (N < 4 * max_fields)
     return least_initialisers<T, N + 1>();
-  else
-    return not_counted;
+  return not_counted;
 }
 template <class T, std::size_t Taken, std::size_t Refused>
 constexpr std::size_t most_initialisers_between() {
@@ -83,10 +82,8 @@ constexpr std::size_t most_initialisers() {
 template <class T>
 constexpr std::size_t count_initialisers() {
   constexpr std::size_t least = least_initialisers<T>();
-  if constexpr (least == not_counted)
-    return not_counted;
-  else
-    return most_initialisers<T, least>();
+  if constexpr (least != not_counted) return most_initialisers<T, least>();
+  return not_counted;
 }
 template <class T>
 inline constexpr std::size_t initialiser_count = count_initialisers<T>();
@@ -110,15 +107,12 @@ constexpr std::size_t initialisers_of_field() {
     return N;
   else if constexpr (Before + N < Total)
     return initialisers_of_field<T, Before, Total, N + 1>();
-  else
-    return 1;  // of a type that braces don't initialise
+  return 1;  // of a type that braces don't initialise
 }
 template <class T, std::size_t Before, std::size_t Total>
 constexpr std::size_t fields_after() {
-  if constexpr (Before >= Total)
-    return 0;
-  else
-    return 1 + fields_after<T, Before + initialisers_of_field<T, Before, Total>(), Total>();
+  if constexpr (Before < Total) return 1 + fields_after<T, Before + initialisers_of_field<T, Before, Total>(), Total>();
+  return 0;
 }
 /// Empty bases, which are initialised before the fields.
 template <class T, std::size_t... I>
@@ -127,20 +121,16 @@ constexpr bool takes_empty_bases(std::index_sequence<I...>) {
 }
 template <class T, std::size_t N = 0>
 constexpr std::size_t count_empty_bases() {
-  if constexpr (N < max_fields && takes_empty_bases<T>(std::make_index_sequence<N + 1>()))
-    return count_empty_bases<T, N + 1>();
-  else
-    return N;
+  if constexpr (N < max_fields && takes_empty_bases<T>(std::make_index_sequence<N + 1>())) return count_empty_bases<T, N + 1>();
+  return N;
 }
 struct AnythingElse {};  // from which a field is initialised that takes whatever it is given, as a std::any
 template <class T>
 inline constexpr bool has_base = requires { T{AnyBase<T>{}}; } && !requires { T{AnythingElse{}}; };
 template <class T>
 constexpr std::size_t empty_bases() {
-  if constexpr (has_base<T>)
-    return count_empty_bases<T>();
-  else
-    return 0;
+  if constexpr (has_base<T>) return count_empty_bases<T>();
+  return 0;
 }
 template <class T>
 inline constexpr std::size_t empty_base_count = empty_bases<T>();
@@ -151,10 +141,8 @@ constexpr bool takes_base_after(std::index_sequence<Empty...>) {
 /// Whether an aggregate has a base with members, whose fields can't be bound together with its own.
 template <class T>
 constexpr bool has_full_base() {
-  if constexpr (has_base<T>)
-    return takes_base_after<T>(std::make_index_sequence<empty_base_count<T>>());
-  else
-    return false;
+  if constexpr (has_base<T>) return takes_base_after<T>(std::make_index_sequence<empty_base_count<T>>());
+  return false;
 }
 template <class T>
 constexpr std::size_t count_fields() {

@@ -72,3 +72,5 @@ bool leaves_close(const std::vector<Array>& a, const std::vector<Array>& b, doub
 }
 
 }  // namespace weft::detail
+
+bool weft::tree::all_close(const Array& a, const Array& b, double rtol, double atol) { return detail::leaves_close({a}, {b}, rtol, atol); }

@@ -142,9 +142,7 @@ bool all_close(const T& a, const T& b, double rtol = 1e-5, double atol = 1e-6) {
   const auto &x = detail::to_traced(a), &y = detail::to_traced(b);
   return detail::same_structure(x, y) && detail::leaves_close(detail::leaves_of(x), detail::leaves_of(y), rtol, atol);
 }
-inline bool all_close(const Array& a, const Array& b, double rtol = 1e-5, double atol = 1e-6) {
-  return detail::leaves_close({a}, {b}, rtol, atol);
-}
+bool all_close(const Array& a, const Array& b, double rtol = 1e-5, double atol = 1e-6);
 
 }  // namespace tree
 }  // namespace weft

@@ -26,7 +26,7 @@ class ArrayFunction {
     Array call(const Array& x) const override { return Array(function(x)); }
     mutable F function;
   };
-  detail::Ref<const Function> function_;
+  detail::KeptRef<const Function> function_;
 };
 
 }  // namespace weft

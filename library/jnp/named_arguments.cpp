@@ -20,6 +20,9 @@ DotDimensionNumbers dot_dimension_numbers(std::vector<std::vector<std::vector<in
   return {.contracting = {lists[0][0], lists[0][1]}, .batch = {lists[1][0], lists[1][1]}};
 }
 
+Array dot_general(Arg a, Arg b, DotArguments arguments) {
+  return dot_general(std::move(a), std::move(b), std::move(arguments.dimension_numbers), {arguments.preferred_element_type});
+}
 Array conv_general_dilated(Arg x, Arg kernel, ConvArguments arguments) {
   return conv_general_dilated(std::move(x), std::move(kernel), std::move(arguments.window_strides), std::move(arguments.padding),
                               {.lhs_dilation = std::move(arguments.lhs_dilation),

@@ -14,9 +14,10 @@ namespace weft {
 /// tensordot's axes by name.
 struct TensordotOptions {
   detail::NamedFields named = detail::NamedFields();
-  ContractedAxes axes = 2;  ///< as an argument
+  ContractedAxes axes = 2;                           ///< as an argument
+  std::optional<DType> preferred_element_type = {};  ///< as of DotOptions
 };
-inline Array tensordot(Arg a, Arg b, TensordotOptions options) { return detail::contracted(a, b, options.axes); }
+inline Array tensordot(Arg a, Arg b, TensordotOptions o) { return detail::contracted(a, b, o.axes, o.preferred_element_type); }
 /// JAX's tuple of tuples, `{{contracting of a, of b}, {batch of a, of b}}`, as dimension numbers; an empty pair stands for two empty lists.
 DotDimensionNumbers dot_dimension_numbers(std::vector<std::vector<std::vector<int>>> lists, SourceLoc loc = SourceLoc::here());
 /// dot_general by JAX's tuple of tuples, `{{contracting of a, of b}, {batch of a, of b}}`: `dot_general(a, b, {{{1}, {0}}, {{}, {}}})`.
@@ -31,9 +32,7 @@ struct DotArguments {
   std::vector<std::vector<std::vector<int>>> dimension_numbers = {};  ///< JAX's tuple of tuples
   std::optional<DType> preferred_element_type = {};                   ///< as of DotOptions
 };
-inline Array dot_general(Arg a, Arg b, DotArguments arguments) {
-  return dot_general(std::move(a), std::move(b), std::move(arguments.dimension_numbers), {arguments.preferred_element_type});
-}
+Array dot_general(Arg a, Arg b, DotArguments arguments);
 /// The arguments of conv_general_dilated by name, as of it and its options.
 struct ConvArguments {
   detail::NamedFields named = detail::NamedFields();

@@ -238,6 +238,7 @@ Array copy(Arg x) {
   LocScope scope(x.where());
   return detail::copied(x.array(), x.where());
 }
+Array asarray(Literal values, std::optional<DType> dtype, SourceLoc loc) { return array(std::move(values), dtype, loc); }
 Array asarray(const Array& x, DType dtype, SourceLoc loc) { return convert(Arg(x, loc), dtype); }
 
 }  // namespace weft

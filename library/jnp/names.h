@@ -154,9 +154,7 @@ Array asarray(A&&... values) {
   return array(std::forward<A>(values)...);
 }
 /// The array of numbers in braces: `asarray({1, 2})`.
-inline Array asarray(Literal values, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here()) {
-  return array(std::move(values), dtype, loc);
-}
+Array asarray(Literal values, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here());
 /// A copy of the array in memory of its own; other arrays' memory isn't donated with it.
 Array copy(Arg x);
 /// The array itself, in the dtype.

@@ -89,6 +89,9 @@ HistogramDd histogramdd(Arg samples, Int bins, GridBins options) {
   return histogramdd(samples, std::vector<Int>(static_cast<std::size_t>(n == 2 ? samples.array().shape()[1] : 0), bins),
                      std::move(options));
 }
+Histogram2d histogram2d(Arg x, Arg y, Int bins, GridBins options) {
+  return histogram2d(std::move(x), std::move(y), {bins, bins}, std::move(options));
+}
 Histogram2d histogram2d(Arg x, Arg y, std::pair<Int, Int> bins, GridBins options) {
   LocScope scope(x.where());
   if (x.array().ndim() != 1 || y.array().shape() != x.array().shape())

@@ -25,9 +25,7 @@ struct Histogram2d {
 };
 /// The number of points (x, y) in each cell of a grid.
 Histogram2d histogram2d(Arg x, Arg y, std::pair<Int, Int> bins, GridBins options = {});
-inline Histogram2d histogram2d(Arg x, Arg y, Int bins = 10, GridBins options = {}) {
-  return histogram2d(std::move(x), std::move(y), {bins, bins}, std::move(options));
-}
+Histogram2d histogram2d(Arg x, Arg y, Int bins = 10, GridBins options = {});
 /// Result of histogramdd.
 struct HistogramDd {
   Array counts;              ///< with a dimension for each variable

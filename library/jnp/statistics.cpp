@@ -125,6 +125,9 @@ Array nanargmin(Arg x, Axis axis, ReduceOptions options) {
 Array quantile(Arg x, std::initializer_list<double> q, Axis axis, QuantileOptions options) {
   return quantile(x, array(q, Shape(q.size()), floating(x.array()).dtype()), axis, options);
 }
+Array percentile(Arg x, std::initializer_list<double> q, QuantileOptions options) {
+  return percentile(std::move(x), q, none, std::move(options));
+}
 Array percentile(Arg x, std::initializer_list<double> q, Axis axis, QuantileOptions options) {
   return percentile(x, array(q, Shape(q.size()), floating(x.array()).dtype()), axis, options);
 }
@@ -206,16 +209,18 @@ Array gradient(Arg x, Arg spacing, AxisNumber axis) {
   return concatenate({first / part(widths, a, 0, 1), inside, last / part(widths, a, n - 2, n - 1)}, a);
 }
 Array ediff1d(Arg x) { return diff(ravel(x)); }
-Array unwrap(Arg x, AxisNumber axis) {
+Array unwrap(Arg x, AxisNumber axis) { return unwrap(std::move(x), UnwrapOptions{.axis = axis}); }
+Array unwrap(Arg x, UnwrapOptions options) {
   LocScope scope(x.where());
-  const int a = axis_of(x, axis, "unwrap");
+  const int a = axis_of(x, options.axis, "unwrap");
+  const double period = options.period, half = period / 2;
+  if (!(period > 0)) throw Error(fmt::format("unwrap: the period is {}; it must be positive", period), detail::effective_loc(x.where()));
   const Array v = floating(x.array());
   if (v.shape()[a] == 0) return v;
-  constexpr double pi = std::numbers::pi;
   const Array step = diff(v, 1, a);
-  const Array within = remainder(step + pi, 2 * pi) - pi;
-  const Array kept = where((within == -pi) & (step > 0), pi, within);
-  const Array correction = where(abs(step) < pi, 0, kept - step);
+  const Array within = remainder(step + half, period) - half;
+  const Array kept = where((within == -half) & (step > 0), half, within);
+  const Array correction = where(abs(step) < std::max(options.discont.value_or(half), half), 0, kept - step);
   return concatenate({part(v, a, 0, 1), part(v, a, 1, v.shape()[a]) + cumsum(correction, a)}, a);
 }
 Array vander(Arg x, std::optional<Int> columns, bool increasing) {
@@ -227,7 +232,7 @@ Array vander(Arg x, std::optional<Int> columns, bool increasing) {
   for (std::int64_t k = 0; k < n; ++k) powers.push_back(integer_pow(x, increasing ? k : n - 1 - k));
   return powers.empty() ? zeros({x.array().size(), 0}, x.array().dtype()) : stack(powers, 1);
 }
-Array polyfit(Arg x, Arg y, Int degree) {
+Array polyfit(Arg x, Arg y, Int degree, PolyfitOptions options) {
   LocScope scope(x.where());
   const Array &xs = x.array(), &ys = y.array();
   if (xs.ndim() != 1 || (ys.ndim() != 1 && ys.ndim() != 2) || ys.shape()[0] != xs.size() || xs.size() == 0)
@@ -235,16 +240,24 @@ Array polyfit(Arg x, Arg y, Int degree) {
                           to_string(xs.aval()), to_string(ys.aval())));
   if (degree < 0)
     throw Error(fmt::format("polyfit: the degree is {}; it must be 0 at least", std::int64_t{degree}), detail::effective_loc(x.where()));
-  const Array rows = vander(floating(xs), std::int64_t{degree} + 1);
+  Array rows = vander(floating(xs), std::int64_t{degree} + 1), values = floating(ys);
+  if (options.w) {
+    if (options.w->shape() != xs.shape())
+      refuse(x, fmt::format("polyfit: the weights are {} and the points {}; each point has one", to_string(options.w->aval()),
+                            to_string(xs.aval())));
+    rows = rows * expand_dims(*options.w, 1);
+    values = values * (ys.ndim() == 1 ? *options.w : expand_dims(*options.w, 1));
+  }
   // Columns of length one, as numpy.polyfit, so that high powers don't outweigh low ones.
   const Array length = sqrt(sum(rows * rows, 0));
   const Array scale = where(length == 0, 1, length);
-  const Array c = linalg::lstsq(rows / scale, floating(ys)).x;
+  const Array c = linalg::lstsq(rows / scale, values).x;
   return c.ndim() == 1 ? c / scale : c / expand_dims(scale, 1);
 }
 
-Array vecdot(Arg a, Arg b) {
+Array vecdot(Arg a, Arg b, AxisNumber axis) {
   LocScope scope(a.where());
+  if (axis != -1) return vecdot(Arg(moveaxis(a, axis, -1), a.where()), Arg(moveaxis(b, axis, -1), b.where()));
   if (a.array().ndim() == 0 || b.array().ndim() == 0 || a.array().shape()[a.array().ndim() - 1] != b.array().shape()[b.array().ndim() - 1])
     refuse(a, fmt::format("vecdot: the last axes of {} and {} must have the same size", to_string(a.aval()), to_string(b.aval())));
   return squeeze(matmul(expand_dims(conj(a), -2), expand_dims(b, -1)), {-2, -1});

@@ -81,9 +81,7 @@ Array quantile(Arg x, std::initializer_list<double> q, Axis axis = none, Quantil
 /// percentile at several places.
 Array percentile(Arg x, std::initializer_list<double> q, Axis axis = none, QuantileOptions options = {});
 inline Array quantile(Arg x, std::initializer_list<double> q, QuantileOptions o) { return quantile(std::move(x), q, none, std::move(o)); }
-inline Array percentile(Arg x, std::initializer_list<double> q, QuantileOptions o) {
-  return percentile(std::move(x), q, none, std::move(o));
-}
+Array percentile(Arg x, std::initializer_list<double> q, QuantileOptions o);
 /// The standard deviation, std_: `jnp::std(x, {.axis = 0})`.
 inline Array std(Arg x, ReduceOptions options) { return std_(std::move(x), std::move(options)); }
 
@@ -142,7 +140,15 @@ Array lexsort(Args keys, AxisNumber axis = -1);
 Array gradient(Arg x, Arg spacing = 1, AxisNumber axis = 0);
 /// The differences of neighbours of the flattened array.
 Array ediff1d(Arg x);
-/// Angles with multiples of 2 pi added so that neighbours along the axis differ by pi at most.
+/// Options of unwrap.
+struct UnwrapOptions {
+  detail::NamedFields named = detail::NamedFields();
+  std::optional<double> discont = {};  ///< smaller jumps stay; absent, and at least: half a period
+  AxisNumber axis = -1;                ///< along which
+  double period = 6.283185307179586;   ///< in which the values repeat
+};
+/// Angles with multiples of 2 pi added so that neighbours along the axis differ by pi at most; or values of another period.
+Array unwrap(Arg x, UnwrapOptions options);
 Array unwrap(Arg x, AxisNumber axis = -1);
 /// The rows 1, x, x^2, ... of elements of a vector; the highest power first unless `increasing`.
 Array vander(Arg x, std::optional<Int> n = {}, bool increasing = false);
@@ -151,8 +157,12 @@ struct VanderOptions {
   bool increasing = false;  ///< the lowest power first
 };
 inline Array vander(Arg x, std::optional<Int> n, VanderOptions options) { return vander(std::move(x), n, options.increasing); }
+/// Options of polyfit.
+struct PolyfitOptions {
+  std::optional<Array> w = {};  ///< factors of the distances, one for each point
+};
 /// The coefficients, the highest power first, of the polynomial of a degree that is nearest to the points by least squares.
-Array polyfit(Arg x, Arg y, Int degree);
+Array polyfit(Arg x, Arg y, Int degree, PolyfitOptions options = {});
 
 /// Options of logsumexp.
 struct LogsumexpOptions {
@@ -182,8 +192,8 @@ Array polyder(Arg p, Int m = 1);
 /// The m-th integral of a polynomial, with constants 0.
 Array polyint(Arg p, Int m = 1);
 
-/// The sum of conj(a) * b over the last axis; the others broadcast.
-Array vecdot(Arg a, Arg b);
+/// The sum of conj(a) * b over an axis, which both have; the others broadcast.
+Array vecdot(Arg a, Arg b, AxisNumber axis = -1);
 /// The matrices times the vectors in the last axis of b; leading axes broadcast.
 Array matvec(Arg a, Arg b);
 /// The conjugated vectors in the last axis of a times the matrices; leading axes broadcast.

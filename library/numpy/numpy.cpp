@@ -411,9 +411,11 @@ Array allclose(Arg a, Arg b, IscloseOptions options) {
   LocScope scope(a.where());
   return all(isclose(a, b, options));
 }
-Array array_equal(Arg a, Arg b) {
+Array array_equal(Arg a, Arg b, ArrayEqualOptions options) {
   LocScope scope(a.where());
-  return a.array().shape() == b.array().shape() ? all(a.array() == b.array()) : array(false);
+  if (a.array().shape() != b.array().shape()) return array(false);
+  const Array equal = a.array() == b.array();
+  return all(options.equal_nan ? equal | ((a.array() != a.array()) & (b.array() != b.array())) : equal);
 }
 
 Array angle(Arg z) {

@@ -155,8 +155,12 @@ Array isclose(Arg a, Arg b, ScalarType auto rtol, double atol = 1e-8, bool equal
 Array allclose(Arg a, Arg b, ScalarType auto rtol, double atol = 1e-8, bool equal_nan = false) {
   return allclose(std::move(a), std::move(b), IscloseOptions{static_cast<double>(rtol), atol, equal_nan});
 }
+/// Options of array_equal.
+struct ArrayEqualOptions {
+  bool equal_nan = false;  ///< NaN equals NaN
+};
 /// Whether the shapes and all elements are equal.
-Array array_equal(Arg a, Arg b);
+Array array_equal(Arg a, Arg b, ArrayEqualOptions options = {});
 
 // Elements.
 

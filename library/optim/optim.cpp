@@ -255,6 +255,9 @@ GradientTransformation multi_steps(GradientTransformation inner, Int every, Sour
     throw Error(fmt::format("multi_steps: every is {}; it must be 1 at least", std::int64_t{every}), detail::effective_loc(loc));
   return GradientTransformation(detail::make_ref<MultiStepsRule>(std::move(inner), std::int64_t{every}));
 }
+GradientTransformation MultiSteps(GradientTransformation inner, Int every, SourceLoc loc) {
+  return multi_steps(std::move(inner), every, loc);
+}
 
 GradientTransformation identity() {
   return stateless([](const Array& x) { return x; });

@@ -62,7 +62,7 @@ class Mask {
     }
     mutable F function;
   };
-  detail::Ref<const Function> function_;
+  detail::KeptRef<const Function> function_;
 };
 
 /// For the library: the leaves of a tree.
@@ -120,7 +120,7 @@ class GradientTransformation {
   OptState first_state(const Leaves& params, SourceLoc loc) const;
   std::pair<std::vector<Array>, OptState> next_updates(const Leaves& updates, const OptState& state, const Leaves* params,
                                                        SourceLoc loc) const;
-  detail::Ref<const Rule> rule_;
+  detail::KeptRef<const Rule> rule_;
 };
 
 /// The parameters plus the updates, in the parameters' dtypes.
@@ -156,9 +156,7 @@ GradientTransformation chain(const GradientTransformation& first, const T&... re
 GradientTransformation masked(GradientTransformation inner, Mask mask);
 /// The mean of `every` updates in a row is one update of `inner`; the other times the updates are 0 (optax.MultiSteps).
 GradientTransformation multi_steps(GradientTransformation inner, Int every, SourceLoc loc = SourceLoc::here());
-inline GradientTransformation MultiSteps(GradientTransformation inner, Int every, SourceLoc loc = SourceLoc::here()) {
-  return multi_steps(std::move(inner), every, loc);
-}
+GradientTransformation MultiSteps(GradientTransformation inner, Int every, SourceLoc loc = SourceLoc::here());
 
 /// The updates as they are.
 GradientTransformation identity();

@@ -96,4 +96,14 @@ Schedule warmup_exponential_decay_schedule(double init_value, double peak_value,
                         {warmup_steps}, loc);
 }
 
+Schedule exponential_decay(ExponentialSchedule s, SourceLoc loc) {
+  return exponential_decay(s.init_value, s.transition_steps, s.decay_rate, {s.transition_begin, s.staircase, s.end_value}, loc);
+}
+Schedule cosine_decay_schedule(CosineSchedule s, SourceLoc loc) {
+  return cosine_decay_schedule(s.init_value, s.decay_steps, s.alpha, s.exponent, loc);
+}
+Schedule warmup_cosine_decay_schedule(WarmupCosineSchedule s, SourceLoc loc) {
+  return warmup_cosine_decay_schedule(s.init_value, s.peak_value, s.warmup_steps, s.decay_steps, s.end_value, s.exponent, loc);
+}
+
 }  // namespace weft::optim

@@ -55,9 +55,7 @@ struct ExponentialSchedule {
   bool staircase = false;                ///< only every transition_steps updates
   std::optional<double> end_value = {};  ///< where it ends
 };
-inline Schedule exponential_decay(ExponentialSchedule s, SourceLoc loc = SourceLoc::here()) {
-  return exponential_decay(s.init_value, s.transition_steps, s.decay_rate, {s.transition_begin, s.staircase, s.end_value}, loc);
-}
+Schedule exponential_decay(ExponentialSchedule s, SourceLoc loc = SourceLoc::here());
 /// Along half a period of the cosine from init_value to alpha init_value in decay_steps updates (I. Loshchilov, F. Hutter, SGDR, 2017).
 Schedule cosine_decay_schedule(double init_value, Int decay_steps, double alpha = 0, double exponent = 1,
                                SourceLoc loc = SourceLoc::here());
@@ -68,9 +66,7 @@ struct CosineSchedule {
   double alpha = 0;     ///< times init_value: the end
   double exponent = 1;  ///< of the cosine
 };
-inline Schedule cosine_decay_schedule(CosineSchedule s, SourceLoc loc = SourceLoc::here()) {
-  return cosine_decay_schedule(s.init_value, s.decay_steps, s.alpha, s.exponent, loc);
-}
+Schedule cosine_decay_schedule(CosineSchedule s, SourceLoc loc = SourceLoc::here());
 /// init_value, times each of the factors from its number of updates on: `piecewise_constant_schedule(1., {{100, 0.1}, {200, 0.1}})`.
 Schedule piecewise_constant_schedule(double init_value, std::vector<std::pair<Int, double>> boundaries_and_scales);
 /// Several schedules one after the other: each from its boundary on, where its count begins at 0. Throws Error for another number of
@@ -90,9 +86,7 @@ struct WarmupCosineSchedule {
   double end_value = 0;   ///< at the end
   double exponent = 1;    ///< of the cosine
 };
-inline Schedule warmup_cosine_decay_schedule(WarmupCosineSchedule s, SourceLoc loc = SourceLoc::here()) {
-  return warmup_cosine_decay_schedule(s.init_value, s.peak_value, s.warmup_steps, s.decay_steps, s.end_value, s.exponent, loc);
-}
+Schedule warmup_cosine_decay_schedule(WarmupCosineSchedule s, SourceLoc loc = SourceLoc::here());
 /// Linear to peak_value in warmup_steps updates, then as exponential_decay.
 Schedule warmup_exponential_decay_schedule(double init_value, double peak_value, Int warmup_steps, Int transition_steps, double decay_rate,
                                            DecayOptions options = {}, SourceLoc loc = SourceLoc::here());

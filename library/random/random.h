@@ -154,9 +154,7 @@ struct ChoiceOptions {
 /// replacement there must be as many (ShapeError).
 Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options);
 inline Array choice(Arg key, Arg a, ChoiceOptions o = {}) { return choice(key, std::move(a), o.shape.value(), o); }
-inline Array choice(Arg key, Arg a, Shape shape, bool replace, std::optional<Array> p = {}, AxisNumber axis = 0) {
-  return choice(std::move(key), std::move(a), shape, {.replace = replace, .p = std::move(p), .axis = axis});
-}
+Array choice(Arg key, Arg a, Shape shape, bool replace, std::optional<Array> p = {}, AxisNumber axis = 0);
 // A template, so that g++ doesn't take `{.axis = 1}` for a shape.
 template <class = void>
 Array choice(Arg key, Arg a, Shape shape) {

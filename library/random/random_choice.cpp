@@ -150,6 +150,9 @@ Array permutation(Arg key, Arg x, AxisNumber axis, bool independent) {
   return draw_permutation(sampling_key(key, "permutation"), x, at, independent, key.where());
 }
 
+Array choice(Arg key, Arg a, Shape shape, bool replace, std::optional<Array> p, AxisNumber axis) {
+  return choice(std::move(key), std::move(a), std::move(shape), {.replace = replace, .p = std::move(p), .axis = axis});
+}
 Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options) {
   const LocScope scope(key.where());
   check_shape_once(options.shape, shape, "choice", key.where());

@@ -41,7 +41,7 @@ class TreeFunction {
     }
     mutable F function;
   };
-  Ref<const Function> function_;
+  KeptRef<const Function> function_;
 };
 template <class T>
 concept SolverTree = !std::is_convertible_v<const T&, Arg>;

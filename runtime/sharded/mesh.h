@@ -34,7 +34,7 @@ class Mesh {
 
  private:
   explicit Mesh(detail::Ref<const detail::RefCounted> data) : data_(std::move(data)) {}
-  detail::Ref<const detail::RefCounted> data_;  // a MeshData of mesh.cpp
+  detail::KeptRef<const detail::RefCounted> data_;  // a MeshData of mesh.cpp
 };
 
 /// A mesh of the first devices() (jax.make_mesh). Throws ShardingError if there are too few.

@@ -3,6 +3,7 @@
 #include <weft/optim.h>
 #include <weft/weft.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -249,4 +250,31 @@ TEST_CASE("jvp of a function of one number takes the number and its tangent") {
   CHECK(dy.item<float>() == 12);
   CHECK(jvp(cube, array(2., float64), 0.5).second.item<double>() == 6);
   CHECK(jvp(sin, 0.f, 2.f).second.item<float>() == 2);
+}
+
+TEST_CASE("periods, weights, axes and equal NaN by name") {
+  const Array degrees = array({0.f, 350.f, 10.f, 181.f, 5.f});
+  CHECK(same(unwrap(degrees, {.period = 360}), array({0.f, -10.f, 10.f, 181.f, 5.f})));
+  CHECK(same(unwrap(degrees, {.discont = 355, .period = 360}), degrees));
+  const Array radians = array({{0.f, 6.f}, {3.f, 0.f}, {6.f, 1.f}});
+  CHECK(same(unwrap(radians, {.axis = 0}), unwrap(radians, 0)));
+  CHECK_THROWS_AS(unwrap(degrees, {.period = 0}), Error);
+  const Array x = arange(4.f), y = array({1.f, 3.f, 2.f, 5.f}), w = array({1.f, 2.f, 0.f, 1.f});
+  CHECK(allclose(polyfit(x, y, 1, {.w = w}), array({1.2413795f, 1.5517241f}), 1e-5).item<bool>());
+  CHECK(allclose(polyfit(x, stack({y, 2 * y}, 1), 1, {.w = w})(slice(), 1), array({2.482759f, 3.1034482f}), 1e-5).item<bool>());
+  CHECK_THROWS_AS(polyfit(x, y, 1, {.w = ones({3})}), ShapeError);
+  const Array a = arange(6.f).reshape({2, 3});
+  CHECK(same(vecdot(a, a + 1, 0), array({12.f, 22.f, 36.f})));
+  const Array unknown = array({1.f, std::numeric_limits<float>::quiet_NaN()});
+  CHECK(array_equal(unknown, unknown, {.equal_nan = true}).item<bool>());
+  CHECK_FALSE(array_equal(unknown, unknown).item<bool>());
+  CHECK_FALSE(array_equal(unknown, array({1.f, 2.f}), {.equal_nan = true}).item<bool>());
+  CHECK(same(tensordot(ones({2}, int8), ones({2}, int8), {.axes = 1, .preferred_element_type = int32}), array(2)));
+}
+
+TEST_CASE("a std::vector<bool> is an array of bools") {
+  const std::vector<bool> mask{true, false, true};
+  CHECK(same(array(mask), array({true, false, true})));
+  CHECK(array(std::vector<bool>{}).shape() == Shape{0});
+  CHECK(same(array({true, false}), array(std::vector<bool>{true, false})));
 }

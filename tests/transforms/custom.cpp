@@ -1,6 +1,7 @@
 // custom_jvp and custom_vjp.
 #include <functional>
 #include <map>
+#include <string>
 
 #include "tests/transforms/checks.h"
 
@@ -283,4 +284,37 @@ TEST_CASE("none in place of a cotangent is a zero, of numbers, arrays and struct
   auto empty = custom_vjp([](Array x, Array y) { return x * y; }, [](Array x, Array y) { return std::pair{x * y, none}; },
                           [](None, Array) { return std::tuple{none, Array()}; });
   CHECK(has(message_of<Error>([&] { grad(empty)(1.f, 2.f); }), {"custom_vjp: bwd", "result 1", "holds nothing"}));
+}
+
+TEST_CASE("rules of forward derivatives, one for each argument") {
+  // sin(x) * y + w: derivatives 10 and sin(x), and none of w.
+  auto f = custom_jvp([](Array x, Array y, Array w) { return sin(x) * y + w; })
+               .defjvps([](Array t, Array, Array, Array, Array) { return 10 * t; },
+                        [](Array t, Array ans, Array, Array y, Array w) { return (ans - w) / y * t; }, none);
+  CHECK(near(jvp(f, std::tuple{1.f, 2.f, 3.f}, std::tuple{1.f, 0.f, 5.f}).second, {10}));
+  const auto [dx, dy, dw] = grad<0, 1, 2>(f)(1.f, 2.f, 3.f);
+  CHECK(near(stack({dx, dy, dw}), {10, std::sin(1), 0}));
+  CHECK(near(grad<1>(grad<1>(f))(1.f, 2.f, 3.f), {0}));  // ans is f's result, so its own rules apply
+  CHECK(near(vmap(grad<1>(f), {.in_axes = {0, none, none}})(array({1.f, 2.f}), 2.f, 3.f), {std::sin(1), std::sin(2)}));
+  CHECK(near(jit(grad<0>(f))(1.f, 2.f, 3.f), {10}));
+  const auto constant = custom_jvp([](Array x) { return std::pair{x, 2 * x}; }).defjvps(none);
+  CHECK(near(grad([&](Array x) { return constant(x).second; })(3.f), {0}));
+  const auto both =
+      custom_jvp([](Array x) { return std::pair{x, 2 * x}; }).defjvps([](Array t, auto, Array) { return std::pair{3 * t, 4 * t}; });
+  CHECK(near(grad([&](Array x) { return both(x).first + both(x).second; })(3.f), {7}));
+  const auto wrong = custom_jvp([](Array x) { return sum(x); }).defjvps([](Array t, Array, Array) { return t; });
+  CHECK(has(message_of<ShapeError>([&] { grad(wrong)(ones(2)); }), {"defjvps", "float32[2]", "float32[]"}));
+}
+
+TEST_CASE("one argument and its tangent, of any structure") {
+  struct Layer {
+    Array w, b;
+  };
+  const auto f = [](Layer p) { return p.w * p.w + p.b; };
+  const auto [y, dy] = jvp(f, Layer{array(2.f), array(1.f)}, Layer{array(1.f), array(3.f)});
+  CHECK(near(y, {5}));
+  CHECK(near(dy, {7}));
+  const auto norm = [](std::map<std::string, Array> p) { return p.at("a") * p.at("b"); };
+  const std::map<std::string, Array> at{{"a", array(2.f)}, {"b", array(3.f)}};
+  CHECK(near(jvp(norm, at, at).second, {12}));
 }

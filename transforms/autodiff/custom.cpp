@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "weft/core/array/array_impl.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error_context.h"
+#include "weft/core/ops/common.h"
 #include "weft/core/ops/control/custom_derivatives.h"
 #include "weft/core/ops/control/remat.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
@@ -61,6 +63,23 @@ std::vector<Array> flat_custom_jvp(FlatFunction& f, Ref<const FlatJvpRule> rule,
   if (!current_trace()) return run_untraced(f);
   const Jaxpr traced = trace_flat(f, "custom_jvp", {.tracks_varying = false});
   return bind_custom_jvp(f.name, traced, {rule_name, make_ref<JvpAdapter>(std::move(rule))}, f.args, f.loc);
+}
+
+std::vector<Array> sum_of_tangents(const std::vector<Array>& results, const std::vector<std::vector<Array>>& tangents) {
+  std::vector<Array> sums;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    std::optional<Array> sum;
+    for (const std::vector<Array>& one : tangents) {
+      if (one.size() != results.size() || one[k].shape() != results[k].shape() || one[k].dtype() != results[k].dtype())
+        throw ShapeError(
+            fmt::format("custom_jvp: a rule of defjvps gives {}, and the result is {}; a tangent is like the result",
+                        k < one.size() ? to_string(one[k].aval()) : fmt::format("{} arrays", one.size()), to_string(results[k].aval())),
+            effective_loc({}));
+      sum = sum ? *sum + one[k] : one[k];
+    }
+    sums.push_back(sum ? *sum : zeros_of(results[k].aval(), {}));
+  }
+  return sums;
 }
 
 std::vector<Array> flat_custom_vjp(FlatFunction& f, Ref<const FlatVjpRule> rule, const std::string& fwd_name, const std::string& bwd_name) {

@@ -145,7 +145,7 @@ class CustomJvp : public Callable<CustomJvp<F, Rule>> {
 
  private:
   mutable F f_;
-  Ref<const SharedCallable<Rule>> rule_;
+  KeptRef<const SharedCallable<Rule>> rule_;
 };
 
 template <class F, class Fwd, class Bwd>
@@ -164,7 +164,8 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
     static_assert(std::is_same_v<typename Pair::first_type, Out>, "weft: fwd returns std::pair{output, residuals}");
     static_assert(
         requires { bwd_->call(std::declval<typename Pair::second_type>(), std::declval<Out>()); },
-        "weft: bwd takes (residuals, cotangent); what it needs of a static argument, fwd returns among the residuals");
+        "weft: bwd takes (residuals, cotangent), and numbers among the residuals as Array; what it needs of a static argument, fwd returns "
+        "among the residuals");
     using Ct = traced_t<decltype(bwd_->call(std::declval<typename Pair::second_type>(), std::declval<Out>()))>;
     static_assert(kGivesCotangents<Ct, tangents_t<P>>,
                   "weft: bwd returns a std::tuple with one cotangent for each argument, of its type, or none for a zero or a static one");
@@ -177,8 +178,8 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
 
  private:
   mutable F f_;
-  Ref<const SharedCallable<Fwd>> fwd_;
-  Ref<const SharedCallable<Bwd>> bwd_;
+  KeptRef<const SharedCallable<Fwd>> fwd_;
+  KeptRef<const SharedCallable<Bwd>> bwd_;
 };
 
 }  // namespace detail
@@ -199,6 +200,25 @@ detail::CustomVjp<F, Fwd, Bwd> custom_vjp(F f, Fwd fwd, Bwd bwd) {
 }
 
 namespace detail {
+std::vector<Array> sum_of_tangents(const std::vector<Array>& results, const std::vector<std::vector<Array>>& tangents);
+/// The rule of custom_jvp that adds up the tangents of rules for each argument.
+template <class... Rules>
+auto rule_of_each(Rules... rules) {
+  return [each = std::tuple(std::move(rules)...)]<class Self, class... P, class T>(const Self& f, const std::tuple<P...>& primals,
+                                                                                   const T& tangents) mutable {
+    static_assert(sizeof...(P) == sizeof...(Rules), "weft: defjvps takes one rule for each argument, or none");
+    const auto out = std::apply(f, primals);
+    std::vector<std::vector<Array>> parts;
+    const auto add = [&](auto& rule, const auto& t) {
+      if constexpr (!NoneValue<std::decay_t<decltype(rule)>>)
+        parts.push_back(leaves_of(to_traced(std::apply([&](const auto&... p) { return rule(t, out, p...); }, primals))));
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (add(std::get<I>(each), std::get<I>(tangents)), ...);
+    }(std::index_sequence_for<P...>());
+    return std::pair(out, with_leaves(out, sum_of_tangents(leaves_of(out), parts)));
+  };
+}
 /// A function that waits for its rules.
 template <class F>
 struct WithoutRules {
@@ -206,6 +226,10 @@ struct WithoutRules {
   template <class Rule>
   [[nodiscard]] CustomJvp<F, Rule> defjvp(Rule rule) const {
     return {f, std::move(rule)};
+  }
+  template <class... Rules>
+  [[nodiscard]] auto defjvps(Rules... rules) const {
+    return custom_jvp(f, rule_of_each(std::move(rules)...));
   }
   template <class Fwd, class Bwd>
   [[nodiscard]] CustomVjp<F, Fwd, Bwd> defvjp(Fwd fwd, Bwd bwd) const {
@@ -220,7 +244,9 @@ struct WithoutRules {
   }
 };
 }  // namespace detail
-/// `auto g = custom_jvp(f).defjvp(rule)`: the same as custom_jvp(f, rule).
+/// `auto g = custom_jvp(f).defjvp(rule)`: the same as custom_jvp(f, rule). `.defjvps(rules...)` takes a rule for each argument in its
+/// place, or none where the result does not depend on it: rule(tangent of the argument, result, arguments...) is its part of the result's
+/// tangent.
 template <class F = UnaryFunction>
 detail::WithoutRules<F> custom_jvp(F f) {
   return {std::move(f)};

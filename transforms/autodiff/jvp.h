@@ -32,7 +32,8 @@ auto with_tangents_of_integers(const std::tuple<P...>& params, const std::tuple<
 template <class Params, class Given>
 std::vector<Array> tangent_leaves(const Params& params, const Given& given, SourceLoc loc) {
   static_assert(std::is_convertible_v<Given, tangents_t<Params>>,
-                "weft: a tangent has its argument's type, and none stands for a static argument's or an integer's");
+                "weft: a tangent has its argument's type, and none stands for a static argument's or an integer's; the primals and the "
+                "tangents of several arguments are tuples: jvp(f, std::tuple{x, y}, std::tuple{dx, dy})");
   const tangents_t<Params> tangents(given);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     auto check = [&]<class P, class T>(const P& p, const T& t, std::size_t i) {
@@ -69,16 +70,14 @@ auto jvp(F f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents,
   const detail::JvpCall<F, A...> c(f, primals, tangents, loc);
   return std::pair<Out, Out>(c.flat.make_result(c.result.results), c.flat.make_result(c.result.tangents));
 }
-/// The same for a function of one array or number: `jvp(f, x, dx)`.
+/// The same for a function of one argument: `jvp(f, x, dx)`.
 template <class F = UnaryFunction>
 auto jvp(F f, const Array& primal, const Array& tangent, SourceLoc loc = SourceLoc::here()) {
   return jvp(std::move(f), std::tuple<Array>(primal), std::tuple<Array>(tangent), loc);
 }
 template <class F = UnaryFunction, class A, class T>
 auto jvp(F f, const A& primal, const T& tangent, SourceLoc loc = SourceLoc::here()) {
-  static_assert(std::convertible_to<const A&, Array> && std::convertible_to<const T&, Array>,
-                "weft: the primals and the tangents are tuples, of one entry for each argument: jvp(f, std::tuple{x}, std::tuple{dx})");
-  return jvp(std::move(f), std::tuple(primal), std::tuple(tangent), loc);
+  return jvp(std::move(f), std::tuple<A>(primal), std::tuple<T>(tangent), loc);
 }
 /// With a function that returns a pair {y, aux}: std::tuple{y, dy, aux}.
 template <class F = UnaryFunction, class... A, class... T>

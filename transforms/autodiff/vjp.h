@@ -34,7 +34,7 @@ class Pull {
   }
 
  private:
-  Ref<const LinearState> state_;
+  KeptRef<const LinearState> state_;
   Out out_;
   std::tuple<Ct...> args_;
 };
@@ -57,7 +57,7 @@ class Push {
   }
 
  private:
-  Ref<const LinearState> state_;
+  KeptRef<const LinearState> state_;
   Out out_;
   std::tuple<P...> args_;
 };

@@ -75,7 +75,7 @@ class ProgressRange {
     return Iterator<decltype(begin(range_)), decltype(end(range_))>(begin(range_), end(range_), *this);
   }
   R range_;
-  Ref<ProgressBar> bar_;
+  KeptRef<ProgressBar> bar_;
   bool complete_ = false;
 };
 
@@ -119,7 +119,7 @@ class ProgressBody : public Callable<ProgressBody<F>> {
 
  private:
   mutable F f_;
-  Ref<LoopProgress> progress_;
+  KeptRef<LoopProgress> progress_;
 };
 
 }  // namespace detail

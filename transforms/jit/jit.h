@@ -141,7 +141,7 @@ class Jit : public Callable<Jit<F>> {
                                                    Ref<const StructureOf<Out>>(static_cast<const StructureOf<Out>*>(result.get()))};
   }
   mutable F f_;
-  Ref<JitCache> cache_;
+  KeptRef<JitCache> cache_;
 };
 
 }  // namespace detail

@@ -25,9 +25,9 @@ std::vector<Array> run_program(Program& p, std::vector<Array> args, FunctionRef<
 /// What all stages of one function share.
 template <class Out, class... P>
 struct Stage {
-  Ref<Program> program;
-  Ref<const StructureOf<kept_args_t<std::tuple<P...>>>> arguments;
-  Ref<const StructureOf<Out>> result;
+  KeptRef<Program> program;
+  KeptRef<const StructureOf<kept_args_t<std::tuple<P...>>>> arguments;
+  KeptRef<const StructureOf<Out>> result;
 };
 
 /// Code, cost and memory of a compiled function, whatever its type.
@@ -46,7 +46,7 @@ class CompiledBase {
   virtual Skeleton result_paths() const = 0;
 
  private:
-  Ref<Program> program_;
+  KeptRef<Program> program_;
 };
 
 }  // namespace detail

@@ -77,7 +77,7 @@ class CustomPartitioned : public Callable<CustomPartitioned<F, R, G>> {
 
  private:
   mutable F f_;
-  Ref<const PartitioningFunctions<R, G>> functions_;
+  KeptRef<const PartitioningFunctions<R, G>> functions_;
 };
 
 }  // namespace detail

@@ -54,7 +54,7 @@ class ShardMapped : public Callable<ShardMapped<F>> {
 
  private:
   F f_;
-  Ref<ShardMapCaches> caches_;
+  KeptRef<ShardMapCaches> caches_;
 };
 
 }  // namespace detail
