@@ -13,6 +13,7 @@
 #include "weft/core/array/host.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/primitive.h"
+#include "weft/core/trace/number_reads.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft {
@@ -147,6 +148,7 @@ void read_elements(const Array& x, DType as, void* out, const char* operation, S
                        loc);
     convert_elements(from, value.dtype(), out, as, value.size());
   });
+  if (as_traced(x) && as.is_inexact() && x.dtype().is_inexact()) note_number_read(operation, loc);
 }
 
 const void* host_elements(const Array& x, DType as, SourceLoc loc) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/rewrite.h"
@@ -57,8 +59,26 @@ std::vector<bool> inexact_leaves(std::span<const Array> args) {
   return out;
 }
 
+void check_derivative_not_lost(const FlatFunction& f, const NumberReads& reads, const std::vector<bool>& nonzero,
+                               std::span<const Aval> results, const char* operation) {
+  if (!reads.reader()) return;
+  const std::size_t primary = std::min(f.num_primary, results.size());
+  bool could_depend = false;
+  for (std::size_t i = 0; i < primary; ++i) {
+    if (nonzero[i]) return;
+    could_depend |= results[i].dtype.is_inexact();
+  }
+  if (!could_depend) return;
+  throw ConcretizationError(
+      fmt::format("{}: the result depends on the arguments only by C++ numbers that {} read out of arrays, which have no derivatives; "
+                  "compute with the arrays themselves",
+                  operation, reads.reader()),
+      reads.where() ? reads.where() : f.loc);
+}
+
 Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const char* operation) {
   auto l = make_ref<Linearized>();
+  const NumberReads reads;
   const Jaxpr traced = trace_flat(f, operation);
   Hoisted h = hoist_consts(dce_program(traced));
   l->in_avals = avals_of(f.args);
@@ -74,6 +94,7 @@ Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const 
   l->nonzero_out = p.nonzero_out;
   l->active = std::move(active);
   l->num_primary = f.num_primary;
+  check_derivative_not_lost(f, reads, l->nonzero_out, l->out_avals, operation);
   return l;
 }
 

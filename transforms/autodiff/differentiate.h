@@ -5,6 +5,7 @@
 #include "weft/core/array/array_lists.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/trace/number_reads.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/linearizations.h"
 #include "weft/transforms/autodiff/vjp.h"
@@ -36,6 +37,11 @@ Array zero_tangent(const Aval& aval, SourceLoc loc);
 
 /// Throws DTypeError unless all arguments and results of a function that should be linear are floating or complex.
 void check_linear_types(const char* operation, std::span<const Aval> in, std::span<const Aval> out, SourceLoc loc);
+
+/// Throws ConcretizationError if none of the function's results depends on its arguments while numbers were read out of them: the
+/// derivative went with the numbers. `nonzero` and `results` may also hold auxiliary results, behind the others.
+void check_derivative_not_lost(const FlatFunction& f, const NumberReads& reads, const std::vector<bool>& nonzero,
+                               std::span<const Aval> results, const char* operation);
 
 /// A function linearized at a point.
 struct Linearized final : LinearState {

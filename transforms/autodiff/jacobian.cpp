@@ -81,6 +81,7 @@ Shape joined(const Shape& a, const Shape& b) {
 
 std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
   const std::vector<bool> chosen = chosen_leaves(f, argnums, "jacfwd");
+  const NumberReads reads;
   const Hoisted h = hoist_consts(trace_flat(f, "jacfwd"));
   const std::size_t primary = f.has_aux ? f.num_primary : h.jaxpr.data().outputs.size();
   std::vector<Array> point = h.consts;
@@ -89,6 +90,7 @@ std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
   nonzero.insert(nonzero.end(), chosen.begin(), chosen.end());
   const JvpProgram pushed = jvp_program(h.jaxpr, nonzero);
   const std::vector<Aval> results = h.jaxpr.data().output_avals();
+  check_derivative_not_lost(f, reads, pushed.nonzero_out, results, "jacfwd");
   const std::vector<Atom>& outputs = pushed.jaxpr.data().outputs;
   const auto behind = outputs.begin() + static_cast<std::ptrdiff_t>(results.size());
   const auto moving = std::count(pushed.nonzero_out.begin(), pushed.nonzero_out.begin() + static_cast<std::ptrdiff_t>(primary), true);

@@ -33,12 +33,14 @@ FlatJvp flat_jvp(FlatFunction& f, std::vector<Array> tangents, const Skeleton& t
     throw DTypeError(message + (active[i] ? "; their dtypes must be equal" : "; an integer's tangent is an integer, and has no meaning"),
                      f.loc);
   }
+  const NumberReads reads;
   const Hoisted h = hoist_consts(trace_flat(f, "jvp"));
   for (std::size_t i = 0; i < active.size(); ++i)  // of a number that the program takes in a wider dtype
     if (active[i]) tangents[i] = convert_element_type(tangents[i], f.args[i].dtype(), tangents[i].aval().weak, f.loc);
   std::vector<bool> nonzero(h.consts.size(), false);
   nonzero.insert(nonzero.end(), active.begin(), active.end());
   const JvpProgram program = in_transform("jvp", f, [&] { return jvp_program(h.jaxpr, nonzero); });
+  check_derivative_not_lost(f, reads, program.nonzero_out, h.jaxpr.data().output_avals(), "jvp");
   std::vector<Array> inputs = h.consts;
   inputs.insert(inputs.end(), f.args.begin(), f.args.end());
   for (std::size_t i = 0; i < active.size(); ++i)
