@@ -110,6 +110,46 @@ TEST_CASE("positions: loops and limits beyond 32 bits, of which little is asked 
   }
 }
 
+TEST_CASE("positions: lines of large results are fetched before they are written, of the largest ones written past the caches") {
+  const int wide = detail::native_vector_bytes();
+  for (const auto& [shape, step] : std::vector<std::pair<Shape, std::string>>{
+           {{300, 1000}, "prefetch_stored"}, {{301, 999}, "prefetch_stored"}, {{100, 1000}, ""}, {{1200, 1024}, "stream"}}) {
+    const Array x = values(shape, 1), y = values(shape, 2), z = values(shape, 3);
+    const std::string text = same([](Xs a) { return a[0] * a[1] + a[2]; }, {x, y, z}, 0, "schedule");
+    CAPTURE(shape);
+    if (wide >= 32) {
+      CHECK(has(text, "prefetch_stored") == (step == "prefetch_stored"));
+      CHECK(has(text, "stream") == (step == "stream"));
+    }
+  }
+  // Records, joined and flat, and complex numbers.
+  for (const int channels : {2, 3, 4}) {
+    const Array image = values({200, 700, channels}, 1), weights = values({200, 700, 1}, 2);
+    same([](Xs a) { return a[0] * a[1] + 1; }, {image, weights}, 0, "schedule");
+    same([](Xs a) { return flip(a[0], 2) * 2; }, {image}, 0, "schedule");
+  }
+  same([](Xs a) { return complex(a[0], a[1]); }, {values({200000}, 1), values({200000}, 2)}, 0);
+  // What the kernel reads as well is in the caches.
+  CHECK_FALSE(has(same([](Xs a) { return cummax(a[0]); }, {values({400000}, 1)}, 0, "schedule"), "stream"));
+}
+
+TEST_CASE("positions: gathers of few lanes, and of 64 bits, are single loads") {
+  for (const DType t : {float32, float64, complex64, uint8})
+    for (const DType index : {int32, int64, uint16})
+      for (const int n : {3, 21}) {
+        CAPTURE(t.name());
+        CAPTURE(index.name());
+        CAPTURE(n);
+        const Array x = convert(values({300}, 1) * 30.f, t), at = convert(random::randint(random::key(2), {n}, 0, 300), index);
+        const Array beyond = convert(random::randint(random::key(3), {n}, 0, 400), index);
+        same([](Xs a) { return a[0](a[1]) * 2; }, {x, at}, 0);
+        same([](Xs a) { return convert(a[0](a[1]), float64) * 2.; }, {convert(x, float32), at}, 0);
+        same([](Xs a) { return take(a[0], a[1], 0) + 1; }, {x, beyond}, 0);
+        same([](Xs a) { return stack({a[0], a[0]}, 1)(slice(), 1)(a[1]); }, {x, at}, 0);
+        same([](Xs a) { return where(a[1] < 200, a[0](a[1]), zeros_like(a[0](a[1]))) * 2; }, {x, beyond}, 0);
+      }
+}
+
 TEST_CASE("positions: rows that lanes gather elements of are prefetched, and read where they are") {
   for (const DType t : {float32, float64, bfloat16, int8})
     for (const int width : {5, 79})

@@ -170,6 +170,7 @@ TEST_CASE("schedules: independent work in another order gives the same bits") {
   CHECK(same_bits(all[3], "kernel0:\n vectorize i0 by 8\n unroll i0 by 2\n split i0 by 16\n parallel by 1"));
   CHECK(same_bits(all[8], "kernel0:\n vectorize i0 by 8\n transpose_records a0 by 5"));
   CHECK(same_bits(all[8], "kernel0:\n vectorize i0 by 8\n transpose_records a0 by 1"));
+  CHECK(same_bits(all[0], "kernel0:\n vectorize i1 by 8\n unroll i1 by 2\n prefetch_stored a2 by 4096"));
 }
 
 TEST_CASE("schedules: those that can't be followed are refused by kernel and step") {
@@ -202,6 +203,7 @@ TEST_CASE("schedules: those that can't be followed are refused by kernel and ste
   CHECK(has(why(1, "interleave by 8"), "has no functions"));
   CHECK(has(why(2, "prefetch by 16 beyond 1024"), "no vectors are read or written"));
   CHECK(has(why(0, "prefetch_gathered a0 by 4"), "lanes gather no elements of rows of a0"));
+  CHECK(has(why(0, "prefetch_stored a2 by 4096"), "no innermost loop writes a2 by vectors"));
   CHECK(has(why(2, "reduce_by_rows i0"), "is not a reducing loop"));
   CHECK(has(refusal(all[0], "kernel7:\n unroll i0 by 2"), "no kernel `kernel7`; available: `kernel0`"));
   CHECK(has(refusal(all[0], "unroll i0 by 2"), "before the name of a kernel"));

@@ -73,7 +73,7 @@ void KernelEmitter::store_flat(const Store& s, const Copy& copy, Value* v) {
   if (contains(s_.streamed, s.arg) && is_aligned_record(k_, s, vector_dim_, lanes_, features_.vector_bytes, s_.record_dims))
     store_past_caches(stored, to);
   else
-    ir_.CreateAlignedStore(stored, to, element_align(t));
+    fetch_stored(s.arg, to, 0), ir_.CreateAlignedStore(stored, to, element_align(t));
 }
 
 }  // namespace weft::detail

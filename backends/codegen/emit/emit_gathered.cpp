@@ -11,6 +11,7 @@ using llvm::Value;
 namespace {
 
 constexpr int kWordBytes = 4;
+constexpr unsigned kManyLanes = 16;  // of an instruction that gathers: its cost hardly depends on how many there are
 constexpr std::int64_t kMostBytes = 0x7fffffff;
 
 /// Where a load lies among those of other copies, which read the same words: how many elements behind the first of its kind, by copies of
@@ -110,8 +111,10 @@ bool KernelEmitter::store_gathered(const Store& s, Value* to, Value* v) {
   // Processors store more registers of integers than of other numbers at a time.
   llvm::Type* const integer = ir_.getIntNTy(static_cast<unsigned>(element->getPrimitiveSizeInBits()));
   const llvm::Align align = element_align(k_.args[static_cast<std::size_t>(s.arg)].dtype);
+  // Loads and stores are what bounds this, so that indices do not go by way of memory.
   for (int lane = 0; lane < lanes_; ++lane) {
-    Value* const from = ir_.CreateGEP(element, places->getPointerOperand(), lane_of_indices(indices, lane));
+    Value* const index = ir_.CreateSExt(ir_.CreateExtractElement(indices, static_cast<std::uint64_t>(lane)), ir_.getInt64Ty());
+    Value* const from = ir_.CreateGEP(element, places->getPointerOperand(), index);
     ir_.CreateAlignedStore(ir_.CreateAlignedLoad(integer, from, align), ir_.CreateGEP(element, to, i64(lane)), align);
   }
   // Another store may have taken the same one.
@@ -119,14 +122,28 @@ bool KernelEmitter::store_gathered(const Store& s, Value* to, Value* v) {
   return true;
 }
 
-/// As i64. Two of 32 bits are taken out of a vector at once.
-Value* KernelEmitter::lane_of_indices(Value* indices, int lane) {
-  if (auto* const known = llvm::dyn_cast<llvm::Constant>(indices))
-    return i64(llvm::cast<llvm::ConstantInt>(known->getAggregateElement(static_cast<unsigned>(lane)))->getSExtValue());
-  if (wide_index_) return ir_.CreateExtractElement(indices, static_cast<std::uint64_t>(lane));
-  auto* const pairs = llvm::FixedVectorType::get(ir_.getInt64Ty(), static_cast<unsigned>(lanes_ / 2));
-  Value* const both = ir_.CreateExtractElement(ir_.CreateBitCast(indices, pairs), static_cast<std::uint64_t>(lane / 2));
-  return lane % 2 == 1 ? ir_.CreateAShr(both, 32) : ir_.CreateSExt(ir_.CreateTrunc(both, ir_.getInt32Ty()), ir_.getInt64Ty());
+/// The lanes of indices, each as i64, by way of memory: a lane that is taken out of a vector keeps the unit busy that puts vectors
+/// together.
+std::vector<Value*> KernelEmitter::lanes_of_indices(Value* indices) {
+  auto* const type = llvm::cast<llvm::FixedVectorType>(indices->getType());
+  std::vector<Value*> lanes;
+  llvm::AllocaInst* memory = nullptr;
+  if (!llvm::isa<llvm::Constant>(indices)) {
+    llvm::BasicBlock& entry = function_->getEntryBlock();
+    memory = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type);
+    memory->setAlignment(llvm::Align(64));
+    ir_.CreateAlignedStore(indices, memory, llvm::Align(64));
+  }
+  const llvm::Align align(type->getScalarSizeInBits() / 8);
+  for (unsigned lane = 0; lane < type->getNumElements(); ++lane) {
+    if (!memory) {
+      lanes.push_back(i64(llvm::cast<llvm::ConstantInt>(llvm::cast<llvm::Constant>(indices)->getAggregateElement(lane))->getSExtValue()));
+      continue;
+    }
+    Value* const at = ir_.CreateConstGEP1_64(type->getElementType(), memory, lane);
+    lanes.push_back(ir_.CreateSExt(ir_.CreateAlignedLoad(type->getElementType(), at, align), ir_.getInt64Ty()));
+  }
+  return lanes;
 }
 
 void KernelEmitter::remove_unused_gathers() {
@@ -137,6 +154,52 @@ void KernelEmitter::remove_unused_gathers() {
     if (places->use_empty()) places->eraseFromParent();
   }
   taken_apart_.clear();
+}
+
+/// Gathers of few lanes, or of 64 bits, become single loads. Processors that keep what is speculated from leaking take 30 cycles for an
+/// instruction that gathers, and others no less than for the loads.
+void KernelEmitter::take_gathers_apart(const llvm::DenseSet<const llvm::BasicBlock*>& older) {
+  std::vector<llvm::IntrinsicInst*> gathers;
+  for (llvm::BasicBlock& block : *function_) {
+    if (older.contains(&block)) continue;
+    for (llvm::Instruction& i : block)
+      if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i); call && call->getIntrinsicID() == llvm::Intrinsic::masked_gather)
+        gathers.push_back(call);
+  }
+  const llvm::IRBuilder<>::InsertPointGuard saved(ir_);
+  for (llvm::IntrinsicInst* gather : gathers) {
+    auto* const type = llvm::cast<llvm::FixedVectorType>(gather->getType());
+    const bool is_word = type->getScalarSizeInBits() == 8 * kWordBytes;
+    auto* const places = llvm::dyn_cast<llvm::GetElementPtrInst>(gather->getArgOperand(0));
+    if ((is_word && type->getNumElements() >= kManyLanes) || !places || places->getNumIndices() != 1) continue;
+    ir_.SetInsertPoint(gather);
+    if (Value* const v = loaded_one_by_one(*gather, *places)) {
+      gather->replaceAllUsesWith(v);
+      gather->eraseFromParent();
+      if (places->use_empty()) places->eraseFromParent();
+    }
+  }
+}
+
+/// Null where lanes that are masked have no address that can be read.
+Value* KernelEmitter::loaded_one_by_one(llvm::Instruction& gather, llvm::GetElementPtrInst& places) {
+  auto* const type = llvm::cast<llvm::FixedVectorType>(gather.getType());
+  Value *const mask = gather.getOperand(2), *indices = places.getOperand(1);
+  const auto* const known = llvm::dyn_cast<llvm::Constant>(mask);
+  if (!known) {
+    const auto arg = std::find(args_.begin(), args_.end(), places.getPointerOperand());
+    if (arg == args_.end() || k_.args[static_cast<std::size_t>(arg - args_.begin())].elements == 0) return nullptr;
+    indices = ir_.CreateSelect(mask, indices, llvm::Constant::getNullValue(indices->getType()));
+  }
+  const llvm::Align align = llvm::cast<llvm::ConstantInt>(gather.getOperand(1))->getAlignValue();
+  Value* all = known && !known->isAllOnesValue() ? gather.getOperand(3) : llvm::PoisonValue::get(type);
+  const Values lanes = lanes_of_indices(indices);
+  for (unsigned lane = 0; lane < type->getNumElements(); ++lane) {
+    if (known && known->getAggregateElement(lane)->isNullValue()) continue;
+    Value* const from = ir_.CreateGEP(places.getSourceElementType(), places.getPointerOperand(), lanes[lane]);
+    all = ir_.CreateInsertElement(all, ir_.CreateAlignedLoad(type->getElementType(), from, align), std::uint64_t{lane});
+  }
+  return known ? all : ir_.CreateSelect(mask, all, gather.getOperand(3));
 }
 
 }  // namespace weft::detail

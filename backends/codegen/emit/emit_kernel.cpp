@@ -79,6 +79,7 @@ llvm::BasicBlock* KernelEmitter::run_inline(llvm::BasicBlock* at, std::span<Valu
   if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   remove_unused_gathers();
   overlap(older);
+  take_gathers_apart(older);
   return ir_.GetInsertBlock();
 }
 
@@ -136,6 +137,7 @@ void KernelEmitter::run() {
   ir_.CreateRetVoid();
   remove_unused_gathers();
   overlap({entry});
+  take_gathers_apart({entry});
 }
 
 void KernelEmitter::outer_loops() {

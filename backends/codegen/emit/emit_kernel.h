@@ -140,8 +140,11 @@ class KernelEmitter {
   void fetch_gathered(int arg, NodeId position, const Copy& copy);
   // emit_gathered.cpp
   bool store_gathered(const Store& s, Value* to, Value* v);
-  Value* lane_of_indices(Value* indices, int lane);
+  std::vector<Value*> lanes_of_indices(Value* indices);
   void remove_unused_gathers();
+  void take_gathers_apart(const llvm::DenseSet<const llvm::BasicBlock*>& older);
+  Value* loaded_one_by_one(llvm::Instruction& gather, llvm::GetElementPtrInst& places);
+  void fetch_stored(int arg, Value* pointer, std::int64_t vector);
   void fetch_ahead(int arg, NodeId position, const Address& a, bool is_store);
   static llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
   void store_lanes(const Store& s, const Address& a, Value* v);

@@ -231,6 +231,17 @@ void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a, bool
   ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {row->getType()}, {row, number(is_store ? 1 : 0), number(3), number(1)});
 }
 
+/// A line that is written is read first, from whichever cache or memory has it, and few stores wait for their lines at a time. `vector`: of
+/// those that are written side by side.
+void KernelEmitter::fetch_stored(int arg, Value* pointer, std::int64_t vector) {
+  const std::int64_t bytes = lanes_ * k_.args[static_cast<std::size_t>(arg)].dtype.itemsize();
+  if (!contains(s_.prepared, arg) || vector * bytes % kLineBytes != 0) return;
+  for (std::int64_t line = 0; line < bytes; line += kLineBytes) {
+    Value* p = ir_.CreateGEP(ir_.getInt8Ty(), pointer, i64(s_.stored_ahead + line));
+    ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {p->getType()}, {p, ir_.getInt32(1), ir_.getInt32(3), ir_.getInt32(1)});
+  }
+}
+
 void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
   const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
   llvm::Type* element = builder_.memory_type(info.dtype);
@@ -248,6 +259,7 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
     ir_.CreateAlignedStore(builder_.to_memory(value, info.dtype), p, align);
     return;
   }
+  if (a.pointer && !info.scratch && lanes_ > 1) fetch_stored(s.arg, a.pointer, copy[frames_.size() - 1]);
   const int kept = first_lanes(mask_);
   if (guard && VectorBuilder::lanes_of(guard) == 1 && (!mask_ || in_parts(kept)) && a.pointer && a.stride == 1 && !streams(s)) {
     // The guard holds for all lanes or none: a store to a selected address is used, since masked stores can't be forwarded to loads.

@@ -183,7 +183,7 @@ void KernelEmitter::store_joined(const Store& s, const Copy& first, Values colum
     if (past_caches)
       store_past_caches(joined, to);
     else
-      ir_.CreateAlignedStore(joined, to, element_align(t));
+      fetch_stored(s.arg, to, 0), ir_.CreateAlignedStore(joined, to, element_align(t));
   }
 }
 

@@ -171,6 +171,18 @@ bool is_aligned_record(const Kernel& k, const Store& s, int vector, int lanes, i
   return a.constant * bytes % vector_bytes == 0 && apart > 1 && apart == elements;
 }
 
+bool fills_lines(const Kernel& k, const Store& s, const NestLoops& nest, const std::vector<int>& records) {
+  std::int64_t apart = 0, elements = 1;
+  int innermost = -1;
+  for (const LoopPlan& l : nest.loops) {
+    if (std::find(records.begin(), records.end(), l.dim) == records.end())
+      innermost = l.dim;
+    else
+      elements *= k.dag.dims[static_cast<std::size_t>(l.dim)];
+  }
+  return innermost == nest.vector && k.dag.stride(s.position, nest.vector, apart) && apart == elements;
+}
+
 bool is_loaded(const Kernel& k, int arg) {
   return std::any_of(k.dag.nodes.begin(), k.dag.nodes.end(), [&](const Node& n) { return n.kind == NodeKind::load && n.integer == arg; });
 }

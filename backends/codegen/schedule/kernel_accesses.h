@@ -72,6 +72,8 @@ struct NestLoops {
   int vector = -1;
 };
 std::vector<NestLoops> nest_loops(const Schedule& s);
+/// Whether the innermost loop, of vectors, writes one line after the other; `records`: loops over the elements of whole records.
+bool fills_lines(const Kernel& k, const Store& s, const NestLoops& nest, const std::vector<int>& records);
 /// A load or store of a nest.
 struct Access {
   int arg = -1;

@@ -83,6 +83,9 @@ void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
            is_aligned_record(k, store, vector, s.lanes, target.vector_bytes, s.record_dims)) &&
           !is_loaded(k, store.arg))
         add(s.streamed, store.arg);
+      else if (arg.elements * arg.dtype.itemsize() >= target.prepared_result && fills_lines(k, store, loops[i], s.record_dims) &&
+               !is_loaded(k, store.arg))
+        add(s.prepared, store.arg), s.stored_ahead = target.stored_ahead;
     }
   }
 }

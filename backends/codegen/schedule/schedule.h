@@ -44,9 +44,11 @@ struct Schedule {
   int rows_ahead = 0;
   std::int64_t row_bytes = 0;
   int gathered_ahead = 0;  ///< of `gathered`: rows
+  int stored_ahead = 0;    ///< of `prepared`: bytes
   // Arguments by number, ascending.
   std::vector<int> gathered;    ///< rows that lanes gather elements of are prefetched, as hardware does not see their order
   std::vector<int> streamed;    ///< whole vectors are stored past the caches
+  std::vector<int> prepared;    ///< lines that are about to be written are fetched, as hardware fetches few of them by itself
   std::vector<int> transposed;  ///< squares are transposed in registers, along a loop that is unrolled as far as there are lanes
   std::vector<int> records;     ///< records that lanes read are transposed in registers
   int shuffled_record = 0;      ///< elements up to which such records, if they fill memory, are shuffled together from whole vectors

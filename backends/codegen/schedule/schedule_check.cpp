@@ -212,6 +212,15 @@ class Checker {
                     is_aligned_record(k_, store, loops[i].vector, s_.lanes, target_.vector_bytes, s_.record_dims));
       if (!whole) wrong(step, fmt::format("no whole vectors of {} bytes, aligned, are written", target_.vector_bytes));
     }
+    for (int arg : s_.prepared) {
+      bool fills = false;
+      for (std::size_t i = 0; i < loops.size(); ++i)
+        for (const Store& store : k_.nests[i].stores)
+          fills |= store.arg == arg && loops[i].vector >= 0 && fills_lines(k_, store, loops[i], s_.record_dims);
+      if (!fills)
+        wrong(fmt::format("prefetch_stored a{} by {}", arg, s_.stored_ahead),
+              fmt::format("no innermost loop writes a{} by vectors, in memory's order", arg));
+    }
     for (int arg : s_.gathered)
       if (!any_access(arg, [&](const Access& a, const NestLoops& n) {
             return a.load >= 0 && n.vector >= 0 && std::any_of(n.loops.begin(), n.loops.end(), [&](const LoopPlan& l) {

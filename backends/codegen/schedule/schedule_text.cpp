@@ -154,6 +154,7 @@ class Parser {
         {"stream", &Parser::stream},
         {"prefetch", &Parser::prefetch},
         {"prefetch_gathered", &Parser::prefetch_gathered},
+        {"prefetch_stored", &Parser::prefetch_stored},
         {"interleave", &Parser::interleave},
         {"call", &Parser::call},
         {"by_inverse", &Parser::by_inverse},
@@ -271,6 +272,11 @@ class Parser {
     s_.gathered_ahead = static_cast<int>(take(st, "by", 1024));
     for (std::string_view word : st.operands) insert(st, s_.gathered, argument(st, word));
   }
+  void prefetch_stored(const Statement& st) {
+    shape(st, true, {"by"});
+    s_.stored_ahead = static_cast<int>(take(st, "by", 1 << 20));
+    for (std::string_view word : st.operands) insert(st, s_.prepared, argument(st, word));
+  }
   void interleave(const Statement& st) {
     shape(st, false, {"by"});
     s_.at_once = static_cast<int>(take(st, "by", 64));
@@ -350,6 +356,7 @@ std::string to_string(const Schedule& s, const Kernel& k) {
   arguments("transpose_records", s.records, fmt::format(" by {}", s.shuffled_record));
   arguments("stream", s.streamed, "");
   arguments("prefetch_gathered", s.gathered, fmt::format(" by {}", s.gathered_ahead));
+  arguments("prefetch_stored", s.prepared, fmt::format(" by {}", s.stored_ahead));
   if (s.rows_ahead > 0) line(fmt::format("prefetch by {} beyond {}", s.rows_ahead, s.row_bytes));
   if (s.at_once > 0) line(fmt::format("interleave by {}", s.at_once));
   for (const MathFunction f : s.called) line(fmt::format("call {}", name_of(f)));

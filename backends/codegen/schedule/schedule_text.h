@@ -15,6 +15,7 @@
 //   transpose a0              squares are transposed in registers, along a loop that is unrolled as far as there are lanes
 //   transpose_records a0 by 5 records that lanes read are transposed in registers; shuffled together up to so many elements
 //   stream a1                 whole vectors are stored past the caches
+//   prefetch_stored a1 by 4096 lines that are about to be written are fetched, so many bytes ahead
 //   prefetch by 16 beyond 1024  so many rows ahead, where rows are at least so many bytes apart
 //   interleave by 8           so many values are computed side by side, their instructions interleaved
 //   call exp                  the function is called, not written out where it is used

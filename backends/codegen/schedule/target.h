@@ -24,10 +24,12 @@ struct Target {
   double bytes_per_cycle = 8;       ///< that a core moves beyond its caches
   double beyond_caches = 24 << 20;  ///< bytes that are not in the caches when they are needed again
   std::int64_t streamed_result =
-      8 << 20;                        ///< results from this size on are written past the caches: a core has but a part of the last level
-  double streaming_total = 20 << 20;  ///< if the kernel moves this much altogether: less stays in the last level until the next reader
-  double column_bytes = 4 << 20;      ///< columns of larger matrices are gone through several vectors at a time
-  std::int64_t far_row = 1024;        ///< bytes between rows that hardware does not prefetch
+      4 << 20;                        ///< results from this size on are written past the caches: a core has but a part of the last level
+  double streaming_total = 12 << 20;  ///< if the kernel moves this much altogether: less stays in the last level until the next reader
+  std::int64_t prepared_result = 1 << 20;       ///< lines of other results from this size on are fetched before they are written,
+  int stored_ahead = 4096;                      ///< so many bytes ahead
+  double column_bytes = 4 << 20;                ///< columns of larger matrices are gone through several vectors at a time
+  std::int64_t far_row = 1024;                  ///< bytes between rows that hardware does not prefetch
   std::int64_t tile_lines = 4, tile_rows = 32;  ///< of an array that is read across its rows: what stays in the first cache meanwhile
   int rows_ahead = 16;                          ///< rows that are prefetched
   std::int64_t gathered_ahead = 4096;           ///< bytes that are prefetched ahead of rows that lanes gather elements of

@@ -59,9 +59,10 @@ std::vector<std::string> schedule_text_seeds() {
   for (std::size_t i = 0; i < known_kernels().size(); ++i) {
     const detail::Kernel& k = known_kernels()[i];
     seeds.push_back(static_cast<char>(i) + detail::to_string(detail::make_schedule(k, kVectorBytes), k));
-    for (const char* steps : {"reorder i1 i0\nvectorize i0 by 8\nunroll i1 by 8\ntranspose a0",
-                              "vectorize i0 by 4\nsplit i0 by 8\nparallel by 2", "stream a1\nprefetch by 16 beyond 1024\ninterleave by 8",
-                              "reduce_by_rows i1\npeel i0\ncall exp\nby_inverse %12", "partition_rows by 8 into 16 # rows\nparallel by 1"})
+    for (const char* steps :
+         {"reorder i1 i0\nvectorize i0 by 8\nunroll i1 by 8\ntranspose a0", "vectorize i0 by 4\nsplit i0 by 8\nparallel by 2",
+          "stream a1\nprefetch_stored a1 by 4096\nprefetch by 16 beyond 1024\ninterleave by 8",
+          "reduce_by_rows i1\npeel i0\ncall exp\nby_inverse %12", "partition_rows by 8 into 16 # rows\nparallel by 1"})
       seeds.push_back(static_cast<char>(i) + std::string(steps));
   }
   return seeds;
