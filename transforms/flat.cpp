@@ -23,8 +23,8 @@ std::string function_name(std::string_view spelled) {
 void check_no_array_is_empty(const FlatFunction& f) {
   for (std::size_t i = 0; i < f.args.size(); ++i)
     if (f.args[i].is_empty_handle())
-      throw Error(fmt::format("{}: {} is an Array that was default-constructed and holds nothing; assign a value to it first", f.name,
-                              leaf_paths(f.arguments())[i]),
+      throw Error(fmt::format("{}: {} is an Array that was default-constructed or moved from and holds nothing; assign a value to it first",
+                              f.name, leaf_paths(f.arguments())[i]),
                   f.loc);
 }
 

@@ -13,7 +13,7 @@
 namespace weft::detail {
 
 /// The message for the use of an empty Array, where the operation is not known yet.
-inline constexpr const char* kEmptyArray = "an Array that was default-constructed holds nothing; assign a value to it first";
+inline constexpr const char* kEmptyArray = "an Array that was default-constructed or moved from holds nothing; assign a value to it first";
 
 /// Shared by the copies of one Error. It is filled while the error travels up through the library; its text is made when somebody reads it.
 class ErrorContext : public RefCounted {

@@ -301,8 +301,8 @@ void check_not_leaked(const Array& x, const char* operation, SourceLoc loc) {
 void check_no_result_is_empty(std::span<const Array> results, std::string_view of, SourceLoc loc) {
   for (std::size_t k = 0; k < results.size(); ++k)
     if (results[k].is_empty_handle())
-      throw Error(fmt::format("{}: {} is an Array that was default-constructed and holds nothing; assign a value to it first", of,
-                              results.size() == 1 ? "what the function returns" : fmt::format("result {} of the function (from 0)", k)),
+      throw Error(fmt::format("{}: {} is an Array that was default-constructed or moved from and holds nothing; assign a value to it first",
+                              of, results.size() == 1 ? "what the function returns" : fmt::format("result {} of the function (from 0)", k)),
                   loc);
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("an argument that holds nothing is named by its path") {
     std::vector<Array> layers;
   };
   auto f = [](const Model& m) { return sum(m.w); };
-  const std::string says = "is an Array that was default-constructed and holds nothing; assign a value to it first";
+  const std::string says = "is an Array that was default-constructed or moved from and holds nothing; assign a value to it first";
   CHECK(has(message_of<Error>([&] { grad(f)(Model{}); }), {"<lambda>: args[0].w " + says, line(__LINE__)}));
   CHECK(has(message_of<Error>([&] { grad(f)(Model{ones(2), {ones(1), Array()}}); }), {"args[0].layers[1]", says}));
   CHECK(has(message_of<Error>([&] { vmap(f)(Model{}); }), {"args[0].w", says}));

@@ -180,9 +180,10 @@ class Cache final : public JitCache {
     const std::vector<Varying> varying = notes_varying() ? varying_of(leaves) : std::vector<Varying>();
     for (std::size_t i = 0; i < leaves.size(); ++i)
       if (leaves[i].is_empty_handle())
-        throw Error(fmt::format("{}: {} is an Array that was default-constructed and holds nothing; assign a value to it first", called_,
-                                leaf_paths(c.function().arguments())[i]),
-                    c.loc);
+        throw Error(
+            fmt::format("{}: {} is an Array that was default-constructed or moved from and holds nothing; assign a value to it first",
+                        called_, leaf_paths(c.function().arguments())[i]),
+            c.loc);
     std::unique_lock lock(mutex_);
     const std::size_t hash = hash_of(c, leaves);
     // The fast path has used it until now.
