@@ -11,6 +11,7 @@
 #include "weft/backends/common/code_cache.h"
 #include "weft/backends/common/native_step.h"
 #include "weft/backends/common/overwritten_inputs.h"
+#include "weft/backends/common/reference_call.h"
 #include "weft/backends/cuda/cuda_backend.h"
 #include "weft/backends/cuda/expand.h"
 #include "weft/backends/cuda/graph_memory.h"
@@ -497,7 +498,7 @@ void GpuExecutable::opaque(OnDevice& d, const KernelProgram& p, const Step& s, c
     for (const HostTensor& t : tensors) addresses.push_back(t.data);
     native->run(addresses);
   } else {
-    e.op->reference({*e.params, operands, results});
+    call_reference(*e.op, {*e.params, operands, results});
   }
   for (std::size_t i = e.inputs.size(); i < s.buffers.size(); ++i)
     d.device->upload(at[static_cast<std::size_t>(s.buffers[i])], tensors[i].data, static_cast<std::size_t>(avals[i].bytes()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/backends/common/reference_call.h"
 #include "weft/core/array/array_lists.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/base/nesting.h"
@@ -52,7 +53,7 @@ std::vector<Array> run_reference(const Primitive& op, const ParamsRef& params, s
     out.push_back({aval, buffer->data()});
     results.push_back(wrap_buffer(aval, std::move(buffer)));
   }
-  op.reference({*params, in, out});
+  call_reference(op, {*params, in, out});
   if (config.debug_nans) check_made_finite(op, in, out, loc);
   return results;
 }

@@ -58,6 +58,8 @@ Array chebyshev(std::span<const double> c, const Array& u) {
   }
   return sum;
 }
+/// exp(-|x|) I(x) / x of order 1, within 8 of 0.
+Array order1_over_x(const Array& x) { return chebyshev(kOrder1Near, abs(x) / 4 - 1); }
 /// exp(-|x|) I(x) of the order, for float32 or float64.
 Array scaled(int order, const Array& x) {
   const Array a = abs(x), near = a <= 8, small = where(near, a, 0), large = where(near, 8, a);
@@ -75,8 +77,9 @@ Array scaled_bessel(int order, const Array& x) {
     const auto& [dv] = along;
     const Array zeroth = scaled_bessel(0, v), first = scaled_bessel(1, v);
     if (order == 0) return std::pair{zeroth, Array(dv * (first - sign(v) * zeroth))};
-    const Array zero = v == 0, safe = where(zero, 1, v);
-    return std::pair{first, Array(dv * where(zero, detail::scalar_like(v, .5), zeroth - first * (sign(v) + 1 / safe)))};
+    // I(x) / x is not made by a division near 0, whose derivatives would be differences of nearly equal numbers.
+    const Array near = abs(v) <= 8, over_x = where(near, order1_over_x(where(near, v, 0)), first / where(near, 8, v));
+    return std::pair{first, Array(dv * (zeroth - first * sign(v) - over_x))};
   })(x);
 }
 Array bessel(int order, const Arg& x, bool unscaled) {

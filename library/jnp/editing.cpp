@@ -19,6 +19,7 @@
 #include "weft/core/trace/trace.h"
 #include "weft/library/jnp/positions.h"
 #include "weft/library/numpy/argument_axis.h"
+#include "weft/library/numpy/host_numbers.h"
 
 namespace weft {
 
@@ -91,9 +92,10 @@ Array insert(Arg x, Arg positions, Arg values, std::optional<AxisNumber> axis) {
   if (given.ndim() == 0) v = moveaxis(v, 0, dim);
   Array at = given.size() == 1 ? broadcast_to(reshape(given, {1}), {v.shape()[dim]}) : given;
   const std::int64_t n = a.shape()[dim], more = std::max(at.size(), v.shape()[dim]);
-  at = convert(broadcast_to(at, {more}), int32);
+  const DType position = detail::position_dtype(n + more);
+  at = convert(broadcast_to(at, {more}), position);
   at = clip(where(at < 0, at + n, at), 0, n);
-  const Array place = at.at(argsort(at)).add(arange(more, int32));
+  const Array place = at.at(argsort(at)).add(arange(more, position));
   const Array old = nonzero(ones({n + more}, bool_).at(place).set(false), {.size = n})[0];
   Shape shape = a.shape();
   shape[dim] = more;
@@ -133,7 +135,7 @@ Array delete_(Arg x, Arg positions, std::optional<AxisNumber> axis) {
   std::vector<std::int64_t> kept;
   for (std::int64_t i = 0; i < n; ++i)
     if (stays[static_cast<std::size_t>(i)]) kept.push_back(i);
-  return take(a, array(kept, Shape(kept.size()), int32), dim, {.mode = "promise_in_bounds"});
+  return take(a, array(kept, Shape(kept.size()), detail::position_dtype(n)), dim, {.mode = "promise_in_bounds"});
 }
 Array put(Arg x, Arg positions, Arg values, PutOptions options) {
   LocScope scope(x.where());

@@ -112,30 +112,38 @@ Array incomplete_beta_value(const Array& a, const Array& b, const Array& x) {
   return where(inside, value, where(fits & (x == 0), 0, where(fits & (x == 1), 1, not_a_number)));
 }
 
-/// log(ndtr(x)) of float32 or float64.
-Array log_ndtr_value(const Array& x) {
-  const double lower = x.dtype() == float64 ? -20 : -10;
-  const Array far = x < lower, middle = where(far, lower, x);
+/// Below it log(ndtr(x)) is computed by the asymptotic series.
+double log_ndtr_limit(const Array& x) { return x.dtype() == float64 ? -20 : -10; }
+/// log(ndtr(x)) above the limit.
+Array log_ndtr_near(const Array& x) {
   // The upper tail's complement, by which log(1 - p) loses nothing.
-  const Array positive = middle > 0, tail = erfc(abs(middle) * std::sqrt(.5)) * .5;
-  const Array near = where(positive, log1p(-tail), log(tail));
+  const Array positive = x > 0, tail = erfc(abs(x) * std::sqrt(.5)) * .5;
+  return where(positive, log1p(-tail), log(tail));
+}
+Array log_ndtr_near_with_derivative(const Array& x) {
+  return custom_jvp(log_ndtr_near, [](std::tuple<Array> at, std::tuple<Array> along) {
+    const auto& [v] = at;
+    const auto& [dv] = along;
+    const Array y = log_ndtr_near_with_derivative(v);
+    return std::pair{y, Array(dv * exp(-v * v / 2 - y - log_sqrt_two_pi))};
+  })(x);
+}
+/// log(ndtr(x)) below the limit; its derivatives are sums of terms of which one is by far the largest.
+Array log_ndtr_far(const Array& x) {
   // erfc's asymptotic series: its n-th term is -(2n - 1) / x^2 times the one before.
-  const Array v = where(far, x, lower), r = 1 / (v * v);
-  Array term = 0 * v + 1, sum = term;
+  const Array r = 1 / (x * x);
+  Array term = detail::scalar_like(x, 1), sum = term;
   for (int n = 1; n <= 8; ++n) {
     term = -term * r * (2 * n - 1);
     sum = sum + term;
   }
-  const Array distant = log(sum) - v * v / 2 - log(-v) - log_sqrt_two_pi;
-  return where(far, distant, near);
+  return log(sum) - x * x / 2 - log(-x) - log_sqrt_two_pi;
 }
+/// log(ndtr(x)) of float32 or float64.
 Array log_ndtr_of(const Array& x) {
-  return custom_jvp(log_ndtr_value, [](std::tuple<Array> at, std::tuple<Array> along) {
-    const auto& [v] = at;
-    const auto& [dv] = along;
-    const Array y = log_ndtr_of(v);
-    return std::pair{y, Array(dv * exp(-v * v / 2 - y - log_sqrt_two_pi))};
-  })(x);
+  const double limit = log_ndtr_limit(x);
+  const Array far = x < limit;
+  return where(far, log_ndtr_far(where(far, x, limit)), log_ndtr_near_with_derivative(where(far, limit, x)));
 }
 /// The inverse of ndtr, of float32 or float64.
 Array ndtri_value(const Array& p) {
@@ -145,7 +153,7 @@ Array ndtri_value(const Array& p) {
   const Array log_q = log(small), t = sqrt(-2 * log_q);
   Array x = -(t - (log(t) + log_sqrt_two_pi) / t);
   for (int i = 0; i < 5; ++i) {
-    const Array y = log_ndtr_value(x);
+    const Array y = log_ndtr_of(x);
     x = x - (y - log_q) * exp(y + x * x / 2 + log_sqrt_two_pi);
   }
   const Array value = where(tail, x, std::numbers::sqrt2 * erf_inv(2 * middle - 1));
@@ -203,6 +211,9 @@ Array comb(Arg n, Arg k) {
 Array multigammaln(Arg a, Int d) {
   return of_one("multigammaln", a, [d](const Array& v) {
     Array sum = 0 * v + .25 * static_cast<double>(d) * static_cast<double>(d - 1) * std::log(std::numbers::pi);
+    // Few terms are added one by one; many are one sum, so that the program's size does not depend on d.
+    constexpr std::int64_t kFew = 32;
+    if (d > kFew) return Array(sum + weft::sum(lgamma(expand_dims(v, -1) - arange(d, v.dtype()) / 2), -1));
     for (std::int64_t i = 0; i < d; ++i) sum = sum + lgamma(v - static_cast<double>(i) / 2);
     return sum;
   });

@@ -19,6 +19,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/numpy/argument_axis.h"
+#include "weft/library/numpy/host_numbers.h"
 
 namespace weft {
 
@@ -27,8 +28,6 @@ using detail::LocScope;
 using detail::to_string;
 
 namespace {
-
-DType position_dtype(std::int64_t n) { return detail::fits_int(n) ? int32 : int64; }
 
 /// A number that a size depends on.
 std::int64_t known(const Array& value, const char* operation, const Arg& x, const char* remedy) {
@@ -44,7 +43,7 @@ std::int64_t known(const Array& value, const char* operation, const Arg& x, cons
 Array flat_positions(const char* operation, const Arg& x, const NonzeroOptions& options, const Array& fill) {
   const Array there = ravel(x.array()) != 0;
   const std::int64_t n = there.size();
-  const DType dtype = position_dtype(n);
+  const DType dtype = detail::position_dtype(n);
   const Array rank = cumsum(convert(there, dtype), 0);
   const std::int64_t size = options.size ? std::int64_t{*options.size}
                             : n == 0     ? 0
@@ -55,13 +54,27 @@ Array flat_positions(const char* operation, const Arg& x, const NonzeroOptions& 
   return broadcast_to(fill, {size}).at(place).set(arange(n, dtype), {.mode = "drop"});
 }
 
-std::array<Array, 2> triangle(Int rows, std::optional<Int> columns, SourceLoc loc, const auto& inside) {
-  const std::int64_t n = rows, m = columns.value_or(rows);
-  std::vector<std::int64_t> at[2];
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j < m; ++j)
-      if (inside(i, j)) at[0].push_back(i), at[1].push_back(j);
-  return {array(at[0], Shape(at[0].size()), int32, loc), array(at[1], Shape(at[1].size()), int32, loc)};
+__extension__ typedef __int128 Wide;  // holds sums and products of sizes and diagonals
+
+/// The positions in which the columns of row i are those from `first` + i, in a triangle up to `last` + i, of an n x m matrix.
+std::array<Array, 2> band(const char* operation, std::int64_t n, std::int64_t m, Wide first, Wide last, SourceLoc loc) {
+  const auto column = [m](Wide j) { return static_cast<std::int64_t>(std::clamp<Wide>(j, 0, std::max<std::int64_t>(m, 0))); };
+  // The columns before `end` + i, summed over the rows before i.
+  const auto columns_before = [&](Wide end) {
+    const auto up_to = [&](Wide j) -> Wide { return j <= 0 ? 0 : j <= m ? j * (j + 1) / 2 : Wide{m} * (m + 1) / 2 + (j - m) * m; };
+    return n <= 0 || m <= 0 ? 0 : up_to(end + n - 1) - up_to(end - 1);
+  };
+  const Wide count = columns_before(last + 1) - columns_before(first);
+  const Wide most = std::numeric_limits<std::int64_t>::max();
+  const auto numbers = static_cast<std::int64_t>(std::min(count, most));
+  std::vector<std::int64_t> rows = detail::host_numbers<std::int64_t>(operation, numbers, 1, loc),
+                            columns = detail::host_numbers<std::int64_t>(operation, numbers, 1, loc);
+  for (std::int64_t i = static_cast<std::int64_t>(std::clamp<Wide>(-last, 0, std::max<std::int64_t>(n, 0))); i < n; ++i) {
+    if (first + i >= m) break;
+    for (std::int64_t j = column(first + i); j < column(last + 1 + i); ++j) rows.push_back(i), columns.push_back(j);
+  }
+  const Shape shape(rows.size());
+  return {array(rows, shape, detail::position_dtype(n), loc), array(columns, shape, detail::position_dtype(m), loc)};
 }
 
 Array lowest_of(DType d) {
@@ -105,7 +118,7 @@ std::vector<Array> nonzero(Arg x, NonzeroOptions options) {
   const Shape& shape = x.array().shape();
   if (shape.empty()) throw ShapeError("nonzero: a scalar has no positions; use x != 0", detail::effective_loc(x.where()));
   const std::int64_t n = x.array().size();
-  const Array flat = flat_positions("nonzero", x, options, convert(Array(n), position_dtype(n)));
+  const Array flat = flat_positions("nonzero", x, options, convert(Array(n), detail::position_dtype(n)));
   const Array there = flat < n;
   std::vector<Array> out;
   std::int64_t stride = n;
@@ -120,7 +133,8 @@ std::vector<Array> where(Arg condition, NonzeroOptions options) { return nonzero
 Array argwhere(Arg x, NonzeroOptions options) { return stack(nonzero(x, options), 1); }
 Array flatnonzero(Arg x, NonzeroOptions options) {
   LocScope scope(x.where());
-  return flat_positions("flatnonzero", x, options, convert(Array(std::int64_t{options.fill_value}), position_dtype(x.array().size())));
+  return flat_positions("flatnonzero", x, options,
+                        convert(Array(std::int64_t{options.fill_value}), detail::position_dtype(x.array().size())));
 }
 Array extract(Arg condition, Arg x) { return compress(ravel(condition), ravel(x), 0); }
 Array compress(Arg condition, Arg x, std::optional<AxisNumber> axis) {
@@ -135,16 +149,16 @@ Array compress(Arg condition, Arg x, std::optional<AxisNumber> axis) {
 }
 
 std::array<Array, 2> tril_indices(Int n, Int k, std::optional<Int> m, SourceLoc loc) {
-  return triangle(n, m, loc, [&](std::int64_t i, std::int64_t j) { return j - i <= k; });
+  return band("tril_indices", n, m.value_or(n), -Wide{n}, Wide{k}, loc);
 }
 std::array<Array, 2> triu_indices(Int n, Int k, std::optional<Int> m, SourceLoc loc) {
-  return triangle(n, m, loc, [&](std::int64_t i, std::int64_t j) { return j - i >= k; });
+  return band("triu_indices", n, m.value_or(n), Wide{k}, Wide{m.value_or(n)}, loc);
 }
 std::vector<Array> diag_indices(Int n, Int ndim, SourceLoc loc) {
   if (ndim < 1 || ndim > detail::kMaxRank)
     throw ShapeError(fmt::format("diag_indices: an array has 1 to {} dimensions, not {}", detail::kMaxRank, std::int64_t{ndim}),
                      detail::effective_loc(loc));
-  return std::vector<Array>(static_cast<std::size_t>(std::int64_t{ndim}), arange(std::int64_t{n}, int32, loc));
+  return std::vector<Array>(static_cast<std::size_t>(std::int64_t{ndim}), arange(std::int64_t{n}, detail::position_dtype(n), loc));
 }
 Array indices(Shape shape, DType dtype, SourceLoc loc) {
   std::vector<Array> all;

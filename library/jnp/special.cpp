@@ -22,16 +22,14 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 using One = std::tuple<Array>;
 using Two = std::tuple<Array, Array>;
 
-/// The k-th derivative of sin(v) / v at 0, at which it is 1, 0, -1/3, 0, 1/5, ...
-double sinc_at_zero(int k) { return k % 2 == 1 ? 0 : (k % 4 == 0 ? 1. : -1.) / (k + 1); }
-/// The k-th derivative of sin(v) / v at v == 0, whose derivative is the next one.
-Array sinc_derivative_at_zero(int k, const Array& v) {
-  const auto value = [k](const Array& x) { return Array(0 * x + sinc_at_zero(k)); };
-  return custom_jvp(value, [k, value](One at, One along) {
-    const auto [x] = at;
-    const auto [dx] = along;
-    return std::pair{value(x), Array(sinc_derivative_at_zero(k + 1, x) * dx)};
-  })(v);
+/// sin(v) / v within 1 of 0, by its series, whose derivatives are accurate where those of the quotient are differences of nearly equal
+/// numbers.
+Array sinc_near_zero(const Array& v) {
+  constexpr int kTerms = 14;
+  const Array square = v * v;
+  Array sum = detail::scalar_like(v, 1);
+  for (int k = kTerms; k > 0; --k) sum = 1 - square * sum / (2. * k * (2 * k + 1));
+  return sum;
 }
 
 Array product_with_log(const char* operation, const Arg& x, const Arg& y, Array (*log_of)(Arg), double shift) {
@@ -49,9 +47,9 @@ Array product_with_log(const char* operation, const Arg& x, const Arg& y, Array 
 
 Array sinc(Arg x) {
   LocScope scope(x.where());
-  const Array v = std::numbers::pi * detail::to_inexact(x), zero = v == 0;
-  const Array safe = where(zero, 1, v);
-  return where(zero, sinc_derivative_at_zero(0, where(zero, v, 0)), sin(safe) / safe);
+  const Array v = std::numbers::pi * detail::to_inexact(x), near = abs(v) < 1;
+  const Array safe = where(near, 1, v);
+  return where(near, sinc_near_zero(where(near, v, 0)), sin(safe) / safe);
 }
 Array heaviside(Arg x, Arg at_zero) {
   LocScope scope(x.where());

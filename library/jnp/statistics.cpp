@@ -18,6 +18,7 @@
 #include "weft/core/trace/trace.h"
 #include "weft/library/linalg/linalg.h"
 #include "weft/library/numpy/argument_axis.h"
+#include "weft/library/numpy/host_numbers.h"
 
 namespace weft {
 
@@ -58,7 +59,7 @@ Array nan_position(const char* operation, const Arg& x, const Axis& axis, const 
 /// The values of f at n points from 0 to 1; of a single one, at 1/2.
 template <class F>
 Array window(std::int64_t n, DType dtype, F f, SourceLoc loc) {
-  std::vector<double> out;
+  auto out = detail::host_numbers<double>("window", n, 1, loc);
   for (std::int64_t k = 0; k < n; ++k) out.push_back(f(n == 1 ? .5 : static_cast<double>(k) / static_cast<double>(n - 1)));
   return array(out, Shape(n), dtype, loc);
 }

@@ -20,6 +20,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/numpy/argument_axis.h"
+#include "weft/library/numpy/host_numbers.h"
 
 namespace weft {
 
@@ -36,7 +37,6 @@ namespace {
 Array part(const Array& x, int axis, std::int64_t low, std::int64_t high) { return detail::slice_axis(x, axis, low, high, {}); }
 std::int64_t size_of(const Array& x, int axis) { return x.shape()[axis]; }
 /// The dtype of positions among n.
-DType position_dtype(std::int64_t n) { return detail::fits_int(n) ? int32 : int64; }
 
 /// In a floating dtype: integers as division makes them.
 Array floating(const Array& x) { return x.dtype().is_inexact() ? x : x / 1; }
@@ -82,7 +82,7 @@ Array joined_in_front(const Array& x, const std::vector<int>& axes) {
 Array between(const Array& sorted, const Array& q, const std::string& method, const Arg& x) {
   const std::int64_t n = size_of(sorted, 0);
   const Array at = q * (n - 1);
-  const auto element = [&](const Array& position) { return take(sorted, clip(convert(position, position_dtype(n)), 0, n - 1), 0); };
+  const auto element = [&](const Array& position) { return take(sorted, clip(convert(position, detail::position_dtype(n)), 0, n - 1), 0); };
   if (method == "lower") return element(floor(at));
   if (method == "higher") return element(ceil(at));
   const Array low = element(floor(at)), high = element(ceil(at));

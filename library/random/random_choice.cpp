@@ -1,6 +1,7 @@
 // Samplers of integers, and of elements of given arrays.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 #include "weft/core/array/array_impl.h"
@@ -15,6 +16,7 @@
 #include "weft/core/ops/promotion.h"
 #include "weft/core/ops/random/random.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/numpy/host_numbers.h"
 #include "weft/library/random/random_draws.h"
 
 namespace weft::random {
@@ -30,11 +32,16 @@ Wide highest(DType t) { return (Wide{1} << (8 * t.itemsize() - (t.is_unsigned() 
 Array literal_of(Wide v, DType t) {
   return t == uint64 ? make_literal(Number(static_cast<unsigned long long>(v)), t) : make_literal(Number(static_cast<long long>(v)), t);
 }
+/// As convert makes int64 of floats: towards 0, the nearest it has, 0 for NaN.
+Wide whole_number(double x) {
+  if (std::isnan(x)) return 0;
+  return static_cast<Wide>(std::clamp(x, -0x1p63, 0x1p63)) - (x >= 0x1p63 ? 1 : 0);
+}
 std::optional<Wide> known_integer(const Array& x) {
   const LiteralArray* literal = as_literal(x);
   if (!literal || x.dtype().is_complex()) return {};
   const Number n = number_of(*literal);
-  if (n.kind == Number::Kind::floating) return static_cast<Wide>(n.real);
+  if (n.kind == Number::Kind::floating) return whole_number(n.real);
   return n.kind == Number::Kind::unsigned_integer ? Wide{static_cast<unsigned long long>(n.integer)} : Wide{n.integer};
 }
 
@@ -81,10 +88,10 @@ Array draw_integers(const Array& key, const Shape& shape, const Array& low, cons
   return span.minval + convert(offset, dtype);
 }
 
-/// The bounds of randint as integers.
+/// The bounds of randint as integers, which may lie outside of what is drawn.
 Array integer_bound(const Arg& x) {
   const DType t = x.aval().dtype;
-  return t.is_integer() || as_literal(x.array()) ? x.array() : convert(x, int32);
+  return t.is_integer() || as_literal(x.array()) ? x.array() : convert(x, int64);
 }
 
 /// A number of things, if the array is one integer.
@@ -106,7 +113,8 @@ Array draw_permutation(const Array& key, const Arg& x, int axis, bool independen
     return shuffle(key, iota_array(x.aval().dtype, Shape(std::max<std::int64_t>(n, 0)), 0, loc), 0, loc);
   }
   if (independent || x.aval().ndim() == 1) return shuffle(key, x.array(), axis, loc);
-  return take(x, shuffle(key, iota_array(int32, Shape(x.aval().shape[axis]), 0, loc), 0, loc), axis);
+  const std::int64_t n = x.aval().shape[axis];
+  return take(x, shuffle(key, iota_array(position_dtype(n), Shape(n), 0, loc), 0, loc), axis);
 }
 
 }  // namespace
@@ -172,7 +180,7 @@ Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options) {
   if (!options.replace && draws > n)
     throw ShapeError(fmt::format("choice: {} draws without replacement from {}", draws, counted(n, "element")), effective_loc(loc));
   const Array k = sampling_key(key, "choice");
-  const DType index = numbers ? a.aval().dtype : int32;
+  const DType index = numbers ? a.aval().dtype : position_dtype(n);
   if (draws == 0) return fill_shape(make_literal(Number(0), a.aval().dtype), out, loc);
   Array positions;
   if (!options.p) {

@@ -158,11 +158,11 @@ Array draw_binomial(const Array& key, const Array& trials, const Array& p, const
   const Array one = constant_of(dtype, 1), nan = constant_of(dtype, std::numeric_limits<double>::quiet_NaN());
   // The rarer outcome is counted. Both methods run; each is given harmless parameters where the other is used.
   const Array rare = p < 0.5, q = where(rare, p, one - p), bad_p = isnan(q) | (q < 0), bad_n = isnan(trials) | (trials < 0);
-  const Array chance = where(bad_p, constant_of(dtype, 0.01), q), few = bad_n | (trials * chance <= 10), n = floor(trials);
+  const Array chance = where(bad_p, constant_of(dtype, 0.01), q), n = floor(trials);
+  const Array endless = isinf(n), few = bad_n | endless | (trials * chance <= 10);
   const Array counts =
-      where(few, binomial_by_waiting(key, where(few, n, constant_of(dtype, 0)), chance, shape, loc),
+      where(few, binomial_by_waiting(key, where(few & ~endless, n, constant_of(dtype, 0)), chance, shape, loc),
             binomial_by_rejection(key, where(few, constant_of(dtype, 1e4), n), where(few, constant_of(dtype, 0.5), chance), shape, loc));
-  const Array endless = isinf(n);
   const Array r = where(bad_p | bad_n, nan, where(endless, n, counts));
   return where(rare | bad_n | bad_p | endless, r, n - r);
 }

@@ -16,6 +16,7 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/numpy/host_numbers.h"
 
 namespace weft::fft {
 
@@ -28,14 +29,14 @@ enum class Direction { forward, backward };
 
 /// exp(i pi k / (2 n)) for each k < n, or its conjugate.
 Array turns(std::int64_t n, double sign, DType dtype) {
-  std::vector<std::complex<double>> out;
+  auto out = detail::host_numbers<std::complex<double>>("dct", n, 1, {});
   for (std::int64_t k = 0; k < n; ++k)
     out.push_back(std::polar(1., sign * std::numbers::pi * static_cast<double>(k) / (2. * static_cast<double>(n))));
   return array(out, Shape(n), dtype == float64 ? complex128 : complex64);
 }
 /// What the sum of element k is multiplied by.
 Array scales(std::int64_t n, const std::string& norm, DType dtype) {
-  std::vector<double> out;
+  auto out = detail::host_numbers<double>("dct", n, 1, {});
   const double size = static_cast<double>(n);
   for (std::int64_t k = 0; k < n; ++k)
     out.push_back(norm == "backward" ? 2 : norm == "forward" ? 1 / size : 2 / std::sqrt((k == 0 ? 4 : 2) * size));
@@ -46,7 +47,8 @@ Array scales(std::int64_t n, const std::string& norm, DType dtype) {
 // transformed by a Fourier transform of the same size.
 Array along_last_axis(const Array& x, Direction direction, const std::string& norm) {
   const std::int64_t n = x.shape().back(), half = (n + 1) / 2;
-  std::vector<std::int64_t> place(static_cast<std::size_t>(n));
+  auto place = detail::host_numbers<std::int64_t>("dct", n, 1, {});
+  place.resize(static_cast<std::size_t>(n));
   for (std::int64_t k = 0; k < n; ++k) {
     const std::int64_t element = k < half ? 2 * k : 2 * (n - 1 - k) + 1;
     if (direction == Direction::forward)
@@ -54,11 +56,14 @@ Array along_last_axis(const Array& x, Direction direction, const std::string& no
     else
       place[static_cast<std::size_t>(element)] = k;
   }
-  const auto arranged = [&](const Array& v) { return take(v, array(place, Shape(n), int32), -1, {.mode = "promise_in_bounds"}); };
+  const auto arranged = [&](const Array& v) {
+    return take(v, array(place, Shape(n), detail::position_dtype(n)), -1, {.mode = "promise_in_bounds"});
+  };
   const Array scale = scales(n, norm, x.dtype());
   if (direction == Direction::forward) return real(fft(arranged(x)) * turns(n, -1, x.dtype())) * scale;
   // The inverse of the scaled sums: element 0 counts once, the others twice.
-  std::vector<double> counts(static_cast<std::size_t>(n), 2.);
+  auto counts = detail::host_numbers<double>("dct", n, 1, {});
+  counts.resize(static_cast<std::size_t>(n), 2.);
   counts[0] = 1;
   const Array sums = x / scale * array(counts, Shape(n), x.dtype());
   return arranged(real(ifft(sums * turns(n, 1, x.dtype()))));

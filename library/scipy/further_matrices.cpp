@@ -16,6 +16,7 @@
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/linalg/linalg_operands.h"
+#include "weft/library/numpy/host_numbers.h"
 #include "weft/library/scipy/matrices.h"
 
 namespace weft::linalg {
@@ -39,7 +40,7 @@ double alternating(std::int64_t i) { return i % 2 == 0 ? 1 : -1; }
 /// The n x n matrix of element(i, j).
 Array matrix_of(const char* name, std::int64_t n, DType dtype, SourceLoc loc, const auto& element) {
   if (n < 0) refuse(loc, fmt::format("{}: n is {}; it must not be negative", name, n));
-  std::vector<double> out;
+  auto out = detail::host_numbers<double>(name, n, n, loc);
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) out.push_back(element(i, j));
   return array(out, {n, n}, dtype, loc);
@@ -107,7 +108,7 @@ Array fiedler_companion(Arg given) {
   if (n == 0) return zeros({0, 0}, a.dtype());
   // Each element is 0, 1 or the negative of a coefficient, by its place among these.
   const Array parts = concatenate({-a(slice(1, none)) / a[0], array({0, 1}, a.dtype())});
-  std::vector<std::int64_t> places;
+  auto places = detail::host_numbers<std::int64_t>("fiedler_companion", n, n, given.where());
   const std::int64_t zero = n, one = n + 1;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {

@@ -18,6 +18,7 @@
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/jnp/joining.h"
+#include "weft/library/numpy/host_numbers.h"
 
 namespace weft::linalg {
 
@@ -50,12 +51,11 @@ std::vector<Array> together(const Array& a, const Array& b, SourceLoc loc) {
   return out;
 }
 /// Element (i, j) is element place(i, j) of each vector.
-Array by_place(const Array& x, std::int64_t rows, std::int64_t columns, const auto& place) {
-  std::vector<std::int64_t> at;
-  at.reserve(static_cast<std::size_t>(rows * columns));
+Array by_place(const char* name, const Array& x, std::int64_t rows, std::int64_t columns, const auto& place) {
+  auto at = detail::host_numbers<std::int64_t>(name, rows, columns, {});
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) at.push_back(place(i, j));
-  return take(x, array(at, {rows, columns}, int32), -1, {.mode = "promise_in_bounds"});
+  return take(x, array(at, {rows, columns}, detail::position_dtype(x.size())), -1, {.mode = "promise_in_bounds"});
 }
 std::int64_t size_of(const char* name, Int n, SourceLoc loc) {
   const std::int64_t size = n;
@@ -92,7 +92,7 @@ Array toeplitz(Arg c, Arg r) {
   const std::vector<Array> v = together(vectors("toeplitz", c), vectors("toeplitz", r), c.where());
   const std::int64_t m = v[0].shape().back(), n = v[1].shape().back();
   const Array all = concatenate({flip(v[0], -1), v[1](ellipsis, slice(1, none))}, -1);
-  return by_place(all, m, n, [=](std::int64_t i, std::int64_t j) { return m - 1 - i + j; });
+  return by_place("toeplitz", all, m, n, [=](std::int64_t i, std::int64_t j) { return m - 1 - i + j; });
 }
 Array hankel(Arg c) {
   LocScope scope(c.where());
@@ -103,13 +103,13 @@ Array hankel(Arg c, Arg r) {
   const std::vector<Array> v = together(vectors("hankel", c), vectors("hankel", r), c.where());
   const std::int64_t m = v[0].shape().back(), n = v[1].shape().back();
   const Array all = concatenate({v[0], v[1](ellipsis, slice(1, none))}, -1);
-  return by_place(all, m, n, [](std::int64_t i, std::int64_t j) { return i + j; });
+  return by_place("hankel", all, m, n, [](std::int64_t i, std::int64_t j) { return i + j; });
 }
 Array circulant(Arg c) {
   LocScope scope(c.where());
   const Array v = vectors("circulant", c);
   const std::int64_t n = v.shape().back();
-  return by_place(v, n, n, [=](std::int64_t i, std::int64_t j) { return (i - j + n) % n; });
+  return by_place("circulant", v, n, n, [=](std::int64_t i, std::int64_t j) { return (i - j + n) % n; });
 }
 Array convolution_matrix(Arg a, Int columns, const std::string& mode) {
   LocScope scope(a.where());
@@ -126,7 +126,7 @@ Array convolution_matrix(Arg a, Int columns, const std::string& mode) {
   Shape one = v.shape();
   one[-1] = 1;
   const Array with_zero = concatenate({v, zeros(one, v.dtype())}, -1);
-  return by_place(with_zero, rows, n, [=](std::int64_t i, std::int64_t j) {
+  return by_place("convolution_matrix", with_zero, rows, n, [=](std::int64_t i, std::int64_t j) {
     const std::int64_t k = i + first - j;
     return k < 0 || k >= m ? m : k;
   });
@@ -159,7 +159,7 @@ Array dft(Int count, const std::string& scale, SourceLoc loc) {
   if (!scale.empty() && scale != "sqrtn" && scale != "n")
     throw Error(fmt::format("dft: unknown scale `{}`; available: sqrtn, n", scale), detail::effective_loc(loc));
   const double size = scale == "n" ? static_cast<double>(n) : scale == "sqrtn" ? std::sqrt(static_cast<double>(n)) : 1;
-  std::vector<std::complex<float>> out;
+  auto out = detail::host_numbers<std::complex<float>>("dft", n, n, loc);
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       const double angle = -2 * std::numbers::pi * static_cast<double>(i * j % n) / static_cast<double>(n);
@@ -177,7 +177,7 @@ Array hadamard(Int count, DType dtype, SourceLoc loc) {
   const std::int64_t n = count;
   if (n < 1 || !std::has_single_bit(static_cast<std::uint64_t>(n)))
     refuse(loc, fmt::format("hadamard: n is {}; it must be a power of 2", n));
-  std::vector<std::int64_t> out;
+  auto out = detail::host_numbers<std::int64_t>("hadamard", n, n, loc);
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) out.push_back(std::popcount(static_cast<std::uint64_t>(i & j)) % 2 ? -1 : 1);
   return array(out, {n, n}, dtype, loc);
@@ -185,7 +185,7 @@ Array hadamard(Int count, DType dtype, SourceLoc loc) {
 Array helmert(Int count, bool full, DType dtype, SourceLoc loc) {
   LocScope scope(loc);
   const std::int64_t n = size_of("helmert", count, loc);
-  std::vector<double> out;
+  auto out = detail::host_numbers<double>("helmert", n, n, loc);
   for (std::int64_t i = full ? 0 : 1; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       const auto k = static_cast<double>(i);
@@ -201,7 +201,8 @@ Array pascal(Int count, const std::string& kind, DType dtype, SourceLoc loc) {
   const std::int64_t n = size_of("pascal", count, loc);
   if (kind != "symmetric" && kind != "lower" && kind != "upper")
     throw Error(fmt::format("pascal: unknown kind `{}`; available: symmetric, lower, upper", kind), detail::effective_loc(loc));
-  std::vector<double> out(static_cast<std::size_t>(n * n));
+  auto out = detail::host_numbers<double>("pascal", n, n, loc);
+  out.resize(static_cast<std::size_t>(n * n));
   const auto at = [&](std::int64_t i, std::int64_t j) -> double& { return out[static_cast<std::size_t>(i * n + j)]; };
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {

@@ -22,6 +22,7 @@
 #include "weft/library/jnp/joining.h"
 #include "weft/library/jnp/statistics.h"
 #include "weft/library/linalg/linalg.h"
+#include "weft/library/numpy/host_numbers.h"
 #include "weft/library/numpy/numpy.h"
 
 namespace weft {
@@ -42,6 +43,11 @@ int axis_of(const Array& x, int axis, const char* name, SourceLoc loc) {
 DType complex_of(DType d) { return d.real_part() == float64 ? complex128 : complex64; }
 Array part(const Array& x, int axis, std::int64_t start, std::int64_t stop) { return detail::slice_axis(x, axis, start, stop, {}); }
 
+/// The positions of the elements of frames that are step apart.
+Array frame_positions(std::int64_t count, std::int64_t step, std::int64_t size) {
+  const DType position = detail::position_dtype(count * step + size);
+  return expand_dims(arange(0, count, 1, position) * step, 1) + arange(0, size, 1, position);
+}
 /// The values of a window of n points, as one period of what repeats.
 Array window_values(const char* name, const SpectralWindow& window, std::int64_t n, DType dtype, SourceLoc loc) {
   if (window.values()) {
@@ -51,7 +57,7 @@ Array window_values(const char* name, const SpectralWindow& window, std::int64_t
     return convert(Arg(*window.values(), loc), dtype);
   }
   const std::string& w = window.name();
-  std::vector<double> out;
+  std::vector<double> out = detail::host_numbers<double>(name, n, 1, loc);
   for (std::int64_t k = 0; k < n; ++k) {
     const double t = static_cast<double>(k) / static_cast<double>(n), c = std::cos(2 * std::numbers::pi * t);
     if (n == 1 || w == "boxcar")
@@ -82,7 +88,7 @@ struct Segments {
   /// The transforms of the segments of the last axis: (..., segments, frequencies).
   Array transforms(const Array& x, const std::string& trend) const {
     const std::int64_t count = (x.shape().back() - size) / step + 1;
-    const Array at = expand_dims(arange(0, count, 1, int32) * step, 1) + arange(0, size, 1, int32);
+    const Array at = frame_positions(count, step, size);
     Array pieces = take(x, at, -1, {.mode = "promise_in_bounds"});
     if (trend != "none") pieces = detrend(pieces, {.type = trend});
     pieces = pieces * window;
@@ -157,7 +163,7 @@ PowerSpectrum power(const char* name, const Arg& x, const Arg* y, const WelchOpt
 /// The frames, (..., frames, size), added up where they overlap: step apart.
 Array overlapped(const Array& frames, std::int64_t step) {
   const std::int64_t count = frames.shape()[-2], size = frames.shape().back();
-  const Array at = expand_dims(arange(0, count, 1, int32) * step, 1) + arange(0, size, 1, int32);
+  const Array at = frame_positions(count, step, size);
   Shape shape(frames.shape().begin(), frames.shape().end() - 2);
   shape.push_back(step * (count - 1) + size);
   return zeros(shape, frames.dtype()).at(ellipsis, at).add(frames);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "weft/backends/common/overwritten_inputs.h"
+#include "weft/backends/common/reference_call.h"
 #include "weft/backends/cpu/executable.h"
 #include "weft/backends/cpu/executable/step_timing.h"
 #include "weft/core/base/float_environment.h"
@@ -178,7 +179,7 @@ void CpuExecutable::Opaque::run(void* const* buffers) const {
   if (native) return native->run({buffers, tensors.size()});
   std::vector<HostTensor> all = tensors;
   for (std::size_t k = 0; k < all.size(); ++k) all[k].data = buffers[k];
-  op->reference({*params, std::span(all).first(num_inputs), std::span(all).subspan(num_inputs)});
+  call_reference(*op, {*params, std::span(all).first(num_inputs), std::span(all).subspan(num_inputs)});
 }
 
 void CpuExecutable::run_control(const NativeCode& code, const Step& s, void* const* addresses) const {

@@ -1,0 +1,159 @@
+// Functions where their arguments are extreme: sizes that no memory holds, counts without an end, bounds that no integer is, and arguments
+// next to which a derivative's terms cancel.
+#include <doctest/doctest.h>
+#include <weft/jnp.h>
+#include <weft/scipy.h>
+#include <weft/weft.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+
+using namespace weft;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity(), nan_ = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t huge = std::int64_t{1} << 61;
+
+/// Whether a and b are the same numbers, NaN among them.
+bool same(const Array& a, const Array& b) {
+  const bool good = a.dtype() == b.dtype() && a.shape() == b.shape() && all((a == b) | ((a != a) & (b != b))).item<bool>();
+  if (!good) MESSAGE("got ", a, " wanted ", b);
+  return good;
+}
+/// Whether all numbers are within that factor of what is wanted.
+bool close(const Array& a, const Array& wanted, double tolerance) {
+  const bool good = all(abs(a - wanted) <= tolerance * abs(wanted)).item<bool>();
+  if (!good) MESSAGE("got ", a, " wanted ", wanted);
+  return good;
+}
+/// The derivative of f, elementwise, operation by operation and compiled.
+template <class F>
+Array derivative(F f, const Array& x) {
+  const auto d = [f](const Array& v) { return jvp(f, v, ones_like(v)).second; };
+  const Array compiled = jit(d)(x);
+  CHECK(close(d(x), compiled, x.dtype() == float64 ? 1e-13 : 1e-5));
+  return compiled;
+}
+template <class F>
+Array second_derivative(F f, const Array& x) {
+  return derivative([f](const Array& v) { return jvp(f, v, ones_like(v)).second; }, x);
+}
+
+}  // namespace
+
+TEST_CASE("numbers that a function makes on the host, and no memory holds, are an Error") {
+  const std::pair<const char*, std::function<void()>> calls[] = {
+      {"tril_indices", [] { tril_indices(huge); }},
+      {"tril_indices, wide", [] { tril_indices(3, huge, huge); }},
+      {"triu_indices", [] { triu_indices(huge, -5); }},
+      {"hadamard", [] { linalg::hadamard(huge); }},
+      {"hadamard, whose number of elements is no int64", [] { linalg::hadamard(std::int64_t{1} << 32); }},
+      {"helmert", [] { linalg::helmert(huge); }},
+      {"pascal", [] { linalg::pascal(huge); }},
+      {"invhilbert", [] { linalg::invhilbert(huge); }},
+      {"hilbert", [] { linalg::hilbert(huge); }},
+      {"dft", [] { linalg::dft(huge); }},
+      {"hanning", [] { hanning(huge); }},
+      {"blackman", [] { blackman(huge); }},
+      {"dct", [] { fft::dct(ones(3), {.n = huge}); }},
+      {"idct", [] { fft::idct(ones(3), {.n = huge}); }},
+      {"dct in a program", [] { make_jaxpr([](Array x) { return fft::dct(x, {.n = huge}); })(ones(3)); }},
+      {"multigammaln", [] { multigammaln(ones(3), huge); }},
+  };
+  for (const auto& [name, call] : calls) {
+    CAPTURE(std::string(name));
+    CHECK_THROWS_AS(call(), Error);
+  }
+}
+
+TEST_CASE("what has no elements is computed at once, whatever the sizes beside the 0") {
+  const Array none_at_all = zeros({0, 3});
+  const std::int64_t n = std::int64_t{1} << 40;
+  const auto spectrum = [n](Array x) { return fft::ifft(x, n); };
+  CHECK(spectrum(none_at_all).shape() == Shape{0, n});
+  CHECK(jit(spectrum)(none_at_all).shape() == Shape{0, n});
+  CHECK(fft::rfft(none_at_all, n).shape() == Shape{0, n / 2 + 1});
+  CHECK(fft::irfft(none_at_all, n).shape() == Shape{0, n});
+}
+
+TEST_CASE("tril_indices and triu_indices are the positions of triangles of any shape") {
+  for (const int n : {0, 1, 3, 5})
+    for (const int m : {0, 1, 3, 6})
+      for (const int k : {-9, -3, -1, 0, 1, 2, 7}) {
+        std::vector<int> lower[2], upper[2];
+        for (int i = 0; i < n; ++i)
+          for (int j = 0; j < m; ++j) {
+            if (j - i <= k) lower[0].push_back(i), lower[1].push_back(j);
+            if (j - i >= k) upper[0].push_back(i), upper[1].push_back(j);
+          }
+        const auto low = tril_indices(n, k, m), high = triu_indices(n, k, m);
+        CAPTURE(n);
+        CAPTURE(m);
+        CAPTURE(k);
+        for (const std::size_t d : {0, 1}) {
+          CHECK(low[d].to_vector<int>() == lower[d]);
+          CHECK(high[d].to_vector<int>() == upper[d]);
+        }
+      }
+  const std::int64_t last = std::numeric_limits<std::int64_t>::max(), first = std::numeric_limits<std::int64_t>::min();
+  CHECK(tril_indices(2, last)[0].size() == 4);
+  CHECK(tril_indices(2, first)[0].size() == 0);
+  CHECK(triu_indices(2, last)[0].size() == 0);
+  CHECK(triu_indices(2, first)[0].size() == 4);
+}
+
+TEST_CASE("binomial of infinitely many trials is infinite, for every probability, and ends") {
+  const Array key = random::key(1);
+  for (const DType t : {float32, float64}) {
+    const auto draw = [t](Array k, Array n, Array p) { return random::binomial(k, n, p, Shape{3}, t); };
+    const Array n = full({}, inf, t), p = array({0., .5, 1.}, t);
+    CHECK(same(draw(key, n, p), full({3}, inf, t)));
+    CHECK(same(jit(draw)(key, n, p), full({3}, inf, t)));
+    CHECK(same(draw(key, array({inf, 10., nan_}, t), full({3}, 0., t)), array({inf, 0., nan_}, t)));
+  }
+}
+
+TEST_CASE("randint's bounds may be floats of any size: the same draws from numbers and from traced arrays") {
+  const auto draw = [](Array k, Array low, Array high) { return random::randint(k, Shape{64}, low, high); };
+  const Array key = random::key(1);
+  for (const double low : {0., -2147483648., -1e30, -inf})
+    for (const double high : {5.7, 2147483647., 2147483648., 1e30, inf, -5., nan_}) {
+      const Array a = full({}, low, float64), b = full({}, high, float64), got = draw(key, a, b);
+      CAPTURE(low);
+      CAPTURE(high);
+      CHECK(same(jit(draw)(key, a, b), got));
+      CHECK(same(vmap(draw)(stack({key, key}), stack({a, a}), stack({b, b}))(1), got));
+      if (high > 2147483647.)  // as integers do: one beyond the highest is a bound
+        CHECK(same(got, draw(key, a, array(std::int64_t{2147483648}, int64))));
+    }
+}
+
+TEST_CASE("derivatives have their digits next to where their terms cancel") {
+  for (const DType t : {float32, float64}) {
+    const double some = t == float64 ? 1e-12 : 2e-5, pi = std::numbers::pi;
+    const Array x = array({1e-30, -1e-20, 1e-12, 1e-8, -1e-6, 1e-5, -1e-4}, t), square = x * x;
+    CHECK(close(derivative([](Array v) { return sinc(v); }, x), -pi * pi / 3 * x * (1 - pi * pi / 10 * square), some));
+    CHECK(close(second_derivative([](Array v) { return sinc(v); }, x), -pi * pi / 3 * (1 - 3 * pi * pi / 10 * square), some));
+    CHECK(close(derivative([](Array v) { return i1(v); }, x), .5 + 3 / 16. * square, some));
+    const Array beside = second_derivative([](Array v) { return i1(v); }, x);
+    CHECK(all(abs(beside - .375 * x) <= 4 * some).item<bool>());
+
+    const Array far = array({-12., -25., -100., -1e4, -1e8, -1e15}, t), r = 1 / (far * far);
+    const Array rest = 1 - r * (1 - 3 * r * (1 - 5 * r * (1 - 7 * r)));
+    const double tail = 2e-5;  // of the terms that are left out at -12
+    CHECK(close(derivative([](Array v) { return log_ndtr(v); }, far), -far / rest, tail));
+    CHECK(close(second_derivative([](Array v) { return log_ndtr(v); }, far), -1 + r * (1 - 6 * r), 5e-3));
+  }
+  CHECK(log_ndtr(array({-inf, inf})).to_vector<double>() == std::vector<double>{-inf, 0});
+}
+
+TEST_CASE("multigammaln of many dimensions is one sum") {
+  const Array x = array({60., 71.25}, float64);
+  Array wanted = zeros(2, float64);
+  for (int i = 0; i < 100; ++i) wanted = wanted + lgamma(x - i / 2.);
+  CHECK(close(multigammaln(x, 100), wanted + 100 * 99 / 4. * std::log(std::numbers::pi), 1e-13));
+  CHECK(make_jaxpr([](Array v) { return multigammaln(v, 1000); })(x).eqns().size() < 50);
+}
