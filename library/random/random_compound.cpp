@@ -1,6 +1,9 @@
 // Distributions made of the draws of others.
 #include <fmt/format.h>
 
+#include <string_view>
+#include <utility>
+
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
@@ -22,6 +25,30 @@ namespace {
 std::array<Array, 2> two_keys(const Arg& key, const char* sampler) {
   const std::vector<Array> keys = split_key(sampling_key(key, sampler), 2, key.where());
   return {keys[0], keys[1]};
+}
+
+/// A matrix whose product with its transpose is the covariance, by each method that multivariate_normal names.
+using FactorOfCovariance = Array (*)(const Array&);
+constexpr std::pair<std::string_view, FactorOfCovariance> kFactors[] = {
+    {"cholesky", [](const Array& covariance) { return linalg::cholesky(covariance); }},
+    {"eigh",
+     [](const Array& covariance) {
+       const linalg::Eigh r = linalg::eigh(covariance);
+       return Array(r.eigenvectors * expand_dims(sqrt(r.eigenvalues), -2));
+     }},
+    {"svd",
+     [](const Array& covariance) {
+       const linalg::Svd r = linalg::svd(covariance);
+       return Array(r.u * expand_dims(sqrt(r.s), -2));
+     }},
+};
+FactorOfCovariance factor_of_covariance(std::string_view method, SourceLoc loc) {
+  std::string methods;
+  for (const auto& [name, factor] : kFactors) {
+    if (name == method) return factor;
+    methods += fmt::format("{}{}", methods.empty() ? "" : ", ", name);
+  }
+  throw Error(fmt::format("multivariate_normal: unknown method '{}'; available: {}", method, methods), effective_loc(loc));
 }
 
 }  // namespace
@@ -93,20 +120,7 @@ Array multivariate_normal(Arg key, Arg mean, Arg cov, OptionalShape asked, DType
   const Arg means(Array(ShapeDtypeStruct{m.erased(m.size() - 1), dtype}), key.where()),
       matrices(Array(ShapeDtypeStruct{Shape(c.begin(), c.end() - 2), dtype}), key.where());
   const Shape shape = sample_shape(asked, {means, matrices}, "multivariate_normal", key.where());
-  const Array matrix = parameter(cov, dtype);
-  Array factor;
-  if (options.method == "cholesky") {
-    factor = linalg::cholesky(matrix);
-  } else if (options.method == "eigh") {
-    const linalg::Eigh r = linalg::eigh(matrix);
-    factor = r.eigenvectors * expand_dims(sqrt(r.eigenvalues), -2);
-  } else if (options.method == "svd") {
-    const linalg::Svd r = linalg::svd(matrix);
-    factor = r.u * expand_dims(sqrt(r.s), -2);
-  } else {
-    throw Error(fmt::format("multivariate_normal: unknown method '{}'; available: cholesky, eigh, svd", options.method),
-                effective_loc(key.where()));
-  }
+  const Array factor = factor_of_covariance(options.method, key.where())(parameter(cov, dtype));
   const Array draws = draw_normal(sampling_key(key, "multivariate_normal"), shape.inserted(shape.size(), m.back()), dtype, key.where());
   return parameter(mean, dtype) + einsum("...ij,...j->...i", factor, draws);
 }
