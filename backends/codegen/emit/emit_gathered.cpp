@@ -11,7 +11,6 @@ using llvm::Value;
 namespace {
 
 constexpr int kWordBytes = 4;
-constexpr unsigned kManyLanes = 16;  // of an instruction that gathers: its cost hardly depends on how many there are
 constexpr std::int64_t kMostBytes = 0x7fffffff;
 
 /// Where a load lies among those of other copies, which read the same words: how many elements behind the first of its kind, by copies of
@@ -171,7 +170,7 @@ void KernelEmitter::take_gathers_apart(const llvm::DenseSet<const llvm::BasicBlo
     auto* const type = llvm::cast<llvm::FixedVectorType>(gather->getType());
     const bool is_word = type->getScalarSizeInBits() == 8 * kWordBytes;
     auto* const places = llvm::dyn_cast<llvm::GetElementPtrInst>(gather->getArgOperand(0));
-    if ((is_word && type->getNumElements() >= kManyLanes) || !places || places->getNumIndices() != 1) continue;
+    if ((is_word && type->getNumElements() >= features_.gathered_lanes) || !places || places->getNumIndices() != 1) continue;
     ir_.SetInsertPoint(gather);
     if (Value* const v = loaded_one_by_one(*gather, *places)) {
       gather->replaceAllUsesWith(v);

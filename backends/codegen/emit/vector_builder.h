@@ -15,6 +15,7 @@ struct VectorFeatures {
   int vector_bytes = 16;
   bool masked_memory = false;     ///< masked loads and stores of all element sizes
   bool fast_gathers = false;      ///< of words of 32 bits: faster than as many loads of an element each
+  unsigned gathered_lanes = 16;   ///< of 32 bits, from which on a gather is faster than single loads: it costs as much for fewer lanes
   bool half_conversions = false;  ///< float16 <-> float32
   bool half_arithmetic = false;   ///< on float16 (AVX512_FP16)
   bool fma = false;
