@@ -23,6 +23,7 @@ PrimitiveList gather_primitives();
 PrimitiveList iota_primitives();
 PrimitiveList linear_call_primitives();
 PrimitiveList linear_solve_primitives();
+PrimitiveList map_rows_primitives();
 PrimitiveList movement_primitives();
 PrimitiveList pad_primitives();
 PrimitiveList random_gamma_primitives();

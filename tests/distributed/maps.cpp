@@ -81,6 +81,12 @@ void nested_maps() {
     close(std::get<0>(got), own(std::get<0>(wanted)), fmt::format("{} rows in rounds", rows));
     close(std::get<1>(got), own(std::get<1>(wanted)), fmt::format("{} rows in rounds, a sum", rows));
     close(std::get<2>(got), own(std::get<2>(wanted)), fmt::format("{} rows in rounds, gathered", rows));
+    const auto g = [](Array w, Array a) { return sin(a * w) - pmean(a * w, "i"); };
+    const auto gradient_of = [](auto map, Array a) {
+      return grad([=](Array w) { return sum(square(map(w, a))); })(array({1.f, 2.f, 3.f}));
+    };
+    close(gradient_of(pmap(g, {.in_axes = {none, 0}, .axis_name = "i", .chunk = true}), all(slice(rows * me, rows * (me + 1)))),
+          gradient_of(vmap(g, {.in_axes = {none, 0}, .axis_name = "i"}), all), fmt::format("{} rows in rounds, a gradient outside", rows));
   }
   // Groups of different sizes.
   if (const int devices = n * local; devices > 2) {

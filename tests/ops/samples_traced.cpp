@@ -26,6 +26,12 @@ Jaxpr on_devices(F f, DType dtype, bool split = false) {
   const int n = sample_devices();
   return traced(pmap(f, {.axis_name = "i"}), dtype, split ? Shape{n, n, 3} : Shape{n, 3});
 }
+/// f of the rows of a matrix, two on each device, of which the last one only fills the last device's block.
+template <class F>
+Jaxpr on_rows(F f, DType dtype) {
+  const auto rows = 2 * static_cast<std::int64_t>(devices().size()) - 1;
+  return traced(pmap(f, {.axis_name = "i", .chunk = true}), dtype, {rows, 2});
+}
 
 Array cube(const Array& x) { return x * x * x; }
 
@@ -105,6 +111,7 @@ std::vector<SampleText> traced_samples() {
       sample("pmin", kReal, [](DType t) { return on_devices([](Array v) { return pmin(v, "i"); }, t); }),
       sample("ppermute", kAny,
              [](DType t) { return on_devices([](Array v) { return ppermute(v, "i", {{0, sample_devices() - 1}}); }, t); }),
+      sample("map_rows", kNumber, [](DType t) { return on_rows([](Array v) { return v * psum(v, "i"); }, t); }),
       sample("psum", kNumber, [](DType t) { return on_devices([](Array v) { return v * psum(v, "i"); }, t); }),
       sample("reduce_scatter", kNumber, [](DType t) { return on_devices([](Array v) { return psum_scatter(v * v, "i"); }, t, true); }),
       sample("shard_map", kNumber, [](DType t) { return on_devices([](Array v) { return v * v; }, t); }),

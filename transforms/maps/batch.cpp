@@ -7,7 +7,7 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/composite.h"
 #include "weft/core/trace/trace.h"
-#include "weft/transforms/maps/rows_in_rounds.h"
+#include "weft/core/ops/collective/rows_in_rounds.h"
 
 namespace weft::detail {
 namespace {

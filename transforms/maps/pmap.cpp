@@ -11,8 +11,10 @@
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/collective/map_rows.h"
 #include "weft/core/ops/collective/process_local.h"
 #include "weft/core/ops/collective/shard_map.h"
+#include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/blocks.h"
@@ -21,7 +23,6 @@
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/maps/map_axes.h"
 #include "weft/transforms/maps/map_scope.h"
-#include "weft/transforms/maps/rows_in_rounds.h"
 #include "weft/transforms/numbers.h"
 
 namespace weft::detail {
@@ -36,12 +37,13 @@ PartitionSpec spec_at(std::optional<int> dim, const std::string& axis) {
   return PartitionSpec::of(std::move(dims));
 }
 
-/// The last position along an axis, repeated, so that there are `size`.
+/// The last position along an axis, repeated, so that there are `size`. What is repeated counts for nothing, and has no derivative.
 Array padded_to(const Array& x, int axis, std::int64_t size, SourceLoc loc) {
   const std::int64_t n = x.shape()[axis];
   if (n == size) return x;
   std::vector<Array> parts{x};
-  for (std::int64_t i = n; i < size; ++i) parts.push_back(slice_axis(x, axis, n - 1, n, loc));
+  const Array last = stop_gradient_of(slice_axis(x, axis, n - 1, n, loc), loc);
+  for (std::int64_t i = n; i < size; ++i) parts.push_back(last);
   return concatenate_along(parts, axis, loc);
 }
 
@@ -112,7 +114,9 @@ class PmapProgram final : public ProgramMaker {
     p.mesh = mesh_for(used);
     for (int d : dims) p.in_specs.specs.push_back(spec_at(d == kNotMapped ? std::nullopt : std::optional(d), options_.axis_name));
     for (const std::optional<int>& d : out_dims) p.out_specs.specs.push_back(spec_at(d, options_.axis_name));
-    // With chunk even one round: sums have the same bits on any number of devices.
+    // With chunk even one round: sums have the same bits on any number of devices. What has no rows is then known to be the same on them
+    // all.
+    p.check_vma = options_.chunk;
     p.jaxpr = options_.chunk ? in_rounds(f, body.jaxpr, dims, out_dims, {options_.axis_name, rows, rounds, used, num_processes()})
                              : without_axis(body.jaxpr, dims, out_dims, f.loc);
     const bool several = num_processes() > 1;
@@ -220,18 +224,18 @@ class PmapProgram final : public ProgramMaker {
     });
   }
 
-  /// Blocks hold one row for each round, over which the function is mapped. Collectives over the axis join all rows.
+  /// Blocks hold one row for each round, on which the function is run. Collectives over the axis join all rows.
   Jaxpr in_rounds(const FlatFunction& f, const Jaxpr& j, const std::vector<int>& dims, const std::vector<std::optional<int>>& out_dims,
                   const RowsInRounds& rows) const {
-    std::vector<int> wanted;
-    for (const std::optional<int>& d : out_dims) wanted.push_back(d ? *d : kNotMapped);
-    const Ref<Trace> trace = make_ref<Trace>("pmap");
-    trace->axes = {{options_.axis_name, static_cast<int>(rows.devices * rows.processes)}};
-    const TraceScope scope(trace);
-    const RowsScope in_scope(rows);
-    const BatchedProgram b = batch_program(j, {options_.axis_name, rows.rounds}, dims, wanted);
-    check_unmapped(out_dims, b.out_dims, f.result(), j.data().output_avals(), {"pmap", "out_axes", f.loc});
-    return b.jaxpr;
+    MapRowsParams p{rows.devices, dims, j, {{rows.axis}, {rows.rows * rows.processes}, {}}, {}, rows.processes, rows.rounds};
+    check_unmapped(out_dims, axes_of_row_results(p), f.result(), j.data().output_avals(), {"pmap", "out_axes", f.loc});
+    std::vector<Aval> blocks;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const Aval& aval = j.data().input_avals()[i];
+      blocks.push_back(dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.inserted(dims[i], rows.rounds)));
+    }
+    for (const std::optional<int>& d : out_dims) p.out_axes.push_back(d ? *d : kNotMapped);
+    return trace_jaxpr({"pmap", std::move(blocks), {}}, [&](std::span<const Array> args) { return bind_map_rows(p, args, f.loc); });
   }
 
   PmapOptions options_;

@@ -98,6 +98,7 @@ Jaxpr rename_axis(const Jaxpr& j, const std::string& from, const std::string& to
       return make_params(std::move(p));
     }
     if (!holds_programs(e)) return e.params;
+    if (const auto own = find_rule<RenameAxisTransform>(*e.op)) return own(*e.params, from, to);
     return map_programs(e, [&](const Jaxpr& body) { return rename_axis(body, from, to); });
   });
 }

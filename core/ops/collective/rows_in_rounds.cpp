@@ -1,4 +1,4 @@
-#include "weft/transforms/maps/rows_in_rounds.h"
+#include "weft/core/ops/collective/rows_in_rounds.h"
 
 #include <algorithm>
 #include <map>
