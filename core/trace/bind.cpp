@@ -9,6 +9,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/primitive.h"
+#include "weft/core/trace/captures.h"
 #include "weft/core/trace/key_reuse.h"
 #include "weft/core/trace/named_scope.h"
 #include "weft/core/trace/varying.h"
@@ -166,6 +167,11 @@ std::vector<Array> bind_checked(const Primitive& op, ParamsRef params, std::span
 
 std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc given) {
   const SourceLoc loc = in_name_scope(effective_loc(given));
+  std::vector<Array> in_scope;
+  if (!captures_in_scope().empty()) {
+    for (const Array& x : inputs) in_scope.push_back(value_in_scope(x));
+    inputs = in_scope;
+  }
   try {
     return bind_checked(op, std::move(params), inputs, loc);
   } catch (...) {

@@ -14,6 +14,7 @@
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/sub_programs.h"
+#include "weft/core/trace/captures.h"
 #include "weft/core/trace/results.h"
 #include "weft/core/trace/varying.h"
 
@@ -323,7 +324,10 @@ Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<A
       TraceScope scope(trace);
       std::vector<Array> outputs = body(inputs);
       check_no_result_is_empty(outputs, request.what.empty() ? "trace" : request.what, request.where);
-      for (const Array& x : outputs) check_not_leaked(x, request.what.c_str(), {});
+      for (Array& x : outputs) {
+        x = value_in_scope(x);
+        check_not_leaked(x, request.what.c_str(), {});
+      }
       program = trace->finish(outputs);
     }
     if (!trace->unique()) trace->keep_origins(program);  // somebody holds an array of it

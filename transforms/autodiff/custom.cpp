@@ -9,6 +9,7 @@
 #include "weft/core/ops/control/custom_derivatives.h"
 #include "weft/core/ops/control/remat.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
+#include "weft/core/trace/captures.h"
 #include "weft/core/trace/results.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/differentiate.h"
@@ -61,8 +62,9 @@ std::vector<Array> run_untraced(FlatFunction& f) {
 
 std::vector<Array> flat_custom_jvp(FlatFunction& f, Ref<const FlatJvpRule> rule, const std::string& rule_name) {
   if (!current_trace()) return run_untraced(f);
+  const RuleTracing tracing;
   const Jaxpr traced = trace_flat(f, "custom_jvp", {.tracks_varying = false});
-  return bind_custom_jvp(f.name, traced, {rule_name, make_ref<JvpAdapter>(std::move(rule))}, f.args, f.loc);
+  return bind_custom_jvp(f.name, traced, {rule_name, make_ref<JvpAdapter>(std::move(rule))}, f.args, f.loc, tracing.constant());
 }
 
 std::vector<Array> sum_of_tangents(const std::vector<Array>& results, const std::vector<std::vector<Array>>& tangents) {

@@ -11,7 +11,9 @@
 #include "weft/core/base/process_wide.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/control/captured_rules.h"
 #include "weft/core/ops/control/control_common.h"
+#include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/ops/movement/operand_parts.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
@@ -77,6 +79,7 @@ struct BatchedJvpRule final : JvpRule {
   const MappedAxis axis;
   const std::vector<int> dims;
 
+  int num_captured() const override { return one->num_captured(); }
   std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
     std::vector<int> both = dims;
     both.insert(both.end(), dims.begin(), dims.end());
@@ -120,9 +123,11 @@ struct BatchedVjpRule final : VjpRule {
   const MappedAxis axis;
   const std::vector<int> dims;
 
+  int num_captured() const override { return one->num_captured(); }
   Forward forward(std::span<const Array> primals, SourceLoc loc) const override {
     auto backward = make_ref<BatchedBackward>();
-    backward->axis = axis, backward->primal_dims = dims;
+    backward->axis = axis;
+    backward->primal_dims.assign(dims.begin() + one->num_captured(), dims.end());
     std::size_t n = 0;
     const BatchResult r = map_traced(axis, primals, dims, {}, [&](std::span<const Array> args) {
       Forward f = one->forward(args, loc);
@@ -176,7 +181,7 @@ struct CustomJvpCall {
   static JvpResult jvp_call(const JvpContext& c) {
     const Ref<const JvpRule> rule = rule_of(c.get<Params>());
     if (!rule) return jvp_of_call(c, c.get<Params>().call_jaxpr, bind_closed_call);
-    const Applied a = arguments(c);
+    const Applied a = arguments(c, *rule);
     return checked(c, rule->apply(a.primals, a.tangents, c.loc));
   }
   // The rule is traced first, so that functions that it calls by jit can be taken apart: what depends on no tangent belongs to the
@@ -185,7 +190,7 @@ struct CustomJvpCall {
     const Params& p = c.get<Params>();
     const Ref<const JvpRule> rule = rule_of(p);
     if (!rule) return linearize_of_call(c, p.call_jaxpr, bind_closed_call);
-    const Applied a = arguments(c);
+    const Applied a = arguments(c, *rule);
     const std::vector<Array> inputs = concat(a.primals, a.tangents);
     TraceRequest request{"jvp rule of " + p.name, {}, {}};
     for (const Array& x : inputs) request.inputs.push_back(x.aval());
@@ -214,7 +219,8 @@ struct CustomJvpCall {
     const Params& p = c.get<Params>();
     const BatchedProgram b = batch_body(c, p.call_jaxpr);
     Params q = p;
-    if (const Ref<const JvpRule> rule = rule_of(p)) q.jvp.rule = make_ref<BatchedJvpRule>(rule, c.axis, argument_dims(c, p.num_consts));
+    if (const Ref<const JvpRule> rule = rule_of(p))
+      q.jvp.rule = make_ref<BatchedJvpRule>(rule, c.axis, argument_dims(c, p.num_consts - rule->num_captured()));
     const Hoisted h = hoist_consts(b.jaxpr);
     q.call_jaxpr = h.jaxpr;
     q.num_consts += static_cast<int>(h.consts.size());
@@ -230,11 +236,11 @@ struct CustomJvpCall {
     if (p.jvp.rule) return p.jvp.rule;
     return p.name == "relu" ? relu : p.name == "logaddexp" ? logaddexp_rule() : nullptr;
   }
-  static Applied arguments(const JvpContext& c) {
+  static Applied arguments(const JvpContext& c, const JvpRule& rule) {
     const Params& p = c.get<Params>();
     check_captures(c.tangents, p.num_consts, name, p.name, c.loc);
     Applied a;
-    for (std::size_t i = static_cast<std::size_t>(p.num_consts); i < c.in.size(); ++i) {
+    for (auto i = static_cast<std::size_t>(p.num_consts - rule.num_captured()); i < c.in.size(); ++i) {
       a.primals.push_back(c.in[i]);
       a.tangents.push_back(c.tangents[i] ? *c.tangents[i] : zeros_like_tangent(c.in[i].aval(), c.loc));
     }
@@ -360,7 +366,7 @@ struct CustomVjpCall {
     if (!p.fwd.rule) return linearize_of_call(c, p.call_jaxpr, bind_closed_call);
     check_captures(c.tangents, p.num_consts, name, p.name, c.loc);
     const auto arguments = c.in.subspan(static_cast<std::size_t>(p.num_consts));
-    VjpRule::Forward f = p.fwd.rule->forward(arguments, c.loc);
+    VjpRule::Forward f = p.fwd.rule->forward(c.in.subspan(static_cast<std::size_t>(p.num_consts - p.fwd.rule->num_captured())), c.loc);
     const std::vector<Aval> want = p.call_jaxpr.data().output_avals();
     if (f.results.size() != want.size())
       throw PytreeError(fmt::format("custom_vjp: fwd of {} gives {} as its result, the function {}", p.name,
@@ -397,7 +403,8 @@ struct CustomVjpCall {
     const Params& p = c.get<Params>();
     const BatchedProgram b = batch_body(c, p.call_jaxpr);
     Params q = p;
-    if (p.fwd.rule) q.fwd.rule = make_ref<BatchedVjpRule>(p.fwd.rule, c.axis, argument_dims(c, p.num_consts));
+    if (const auto& rule = p.fwd.rule)
+      q.fwd.rule = make_ref<BatchedVjpRule>(rule, c.axis, argument_dims(c, p.num_consts - rule->num_captured()));
     const Hoisted h = hoist_consts(b.jaxpr);
     q.call_jaxpr = h.jaxpr;
     q.num_consts += static_cast<int>(h.consts.size());
@@ -425,14 +432,18 @@ Ref<const JvpRule> logaddexp_rule() {
 }
 
 std::vector<Array> bind_custom_jvp(const std::string& name, const Jaxpr& j, RuleParam<JvpRule> rule, std::span<const Array> inputs,
-                                   SourceLoc loc) {
-  const Hoisted h = hoist_consts(j);
+                                   SourceLoc loc, bool captures_are_constants) {
+  Hoisted h = hoist_consts(j);
+  rule.rule = with_captures(std::move(rule.rule), h.consts);
+  if (captures_are_constants)
+    for (Array& x : h.consts) x = stop_gradient_of(x, loc);
   return bind_all<CustomJvpCall>({name, h.jaxpr, std::move(rule), static_cast<int>(h.consts.size()), false}, concat(h.consts, inputs), loc);
 }
 
 std::vector<Array> bind_custom_vjp(const std::string& name, const Jaxpr& j, RuleParam<VjpRule> fwd, const std::string& bwd,
                                    std::span<const Array> inputs, SourceLoc loc) {
   const Hoisted h = hoist_consts(j);
+  fwd.rule = with_captures(std::move(fwd.rule), h.consts);
   return bind_all<CustomVjpCall>({name, {bwd, {}}, h.jaxpr, std::move(fwd), static_cast<int>(h.consts.size()), false},
                                  concat(h.consts, inputs), loc);
 }

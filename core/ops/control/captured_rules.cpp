@@ -1,0 +1,100 @@
+#include "weft/core/ops/control/captured_rules.h"
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_lists.h"
+#include "weft/core/trace/captures.h"
+
+namespace weft::detail {
+namespace {
+
+/// What the user's functions hold, and where its values are found when they run.
+struct Captures {
+  std::size_t operands = 0;     ///< leading operands of the call
+  std::vector<Array> held;      ///< traced values
+  std::vector<std::size_t> at;  ///< of each of the first ones, its operand
+  std::vector<Array> concrete;  ///< of the others, their values
+
+  explicit Captures(std::span<const Array> captured) {
+    const auto in_scope = captures_in_scope();
+    for (std::size_t i = 0; i < captured.size(); ++i) {
+      if (!as_traced(captured[i])) continue;
+      add(captured[i], i);
+      for (const auto& [x, value] : in_scope)
+        if (same_traced_value(value, captured[i])) add(x, i);
+    }
+    if (!held.empty()) operands = captured.size();
+    for (const auto& [x, value] : in_scope)
+      if (!as_traced(value)) {
+        held.push_back(x);
+        concrete.push_back(value);
+      }
+  }
+  CaptureScope scope(std::span<const Array> values) const {
+    std::vector<Array> all;
+    for (std::size_t i : at) all.push_back(values[i]);
+    return CaptureScope(held, concat(all, concrete));
+  }
+
+ private:
+  void add(const Array& x, std::size_t operand) {
+    held.push_back(x);
+    at.push_back(operand);
+  }
+};
+
+struct CapturingJvpRule final : JvpRule {
+  CapturingJvpRule(Ref<const JvpRule> r, Captures c) : one(std::move(r)), captures(std::move(c)) {}
+  const Ref<const JvpRule> one;
+  const Captures captures;
+
+  int num_captured() const override { return static_cast<int>(captures.operands); }
+  std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
+    const CaptureScope scope = captures.scope(primals);
+    return one->apply(primals.subspan(captures.operands), tangents.subspan(captures.operands), loc);
+  }
+};
+
+struct CapturingBackward final : BackwardRule {
+  CapturingBackward(Ref<const BackwardRule> r, Captures c) : one(std::move(r)), captures(std::move(c)) {}
+  const Ref<const BackwardRule> one;
+  const Captures captures;
+
+  std::vector<Tangent> apply(std::span<const Array> residuals, std::span<const Array> cotangents, SourceLoc loc) const override {
+    const CaptureScope scope = captures.scope(residuals);
+    return one->apply(residuals.subspan(captures.operands), cotangents, loc);
+  }
+};
+
+struct CapturingVjpRule final : VjpRule {
+  CapturingVjpRule(Ref<const VjpRule> r, Captures c) : one(std::move(r)), captures(std::move(c)) {}
+  const Ref<const VjpRule> one;
+  const Captures captures;
+
+  int num_captured() const override { return static_cast<int>(captures.operands); }
+  Forward forward(std::span<const Array> primals, SourceLoc loc) const override {
+    const CaptureScope scope = captures.scope(primals);
+    Forward f = one->forward(primals.subspan(captures.operands), loc);
+    f.residuals = concat(primals.first(captures.operands), f.residuals);
+    f.backward = make_ref<CapturingBackward>(std::move(f.backward), captures);
+    return f;
+  }
+};
+
+template <class Capturing, class Rule>
+Ref<const Rule> capturing(Ref<const Rule> rule, std::span<const Array> captured) {
+  if (!rule) return rule;
+  Captures captures(captured);
+  if (captures.held.empty()) return rule;
+  return make_ref<Capturing>(std::move(rule), std::move(captures));
+}
+
+}  // namespace
+
+Ref<const JvpRule> with_captures(Ref<const JvpRule> rule, std::span<const Array> captured) {
+  return capturing<CapturingJvpRule>(std::move(rule), captured);
+}
+Ref<const VjpRule> with_captures(Ref<const VjpRule> rule, std::span<const Array> captured) {
+  return capturing<CapturingVjpRule>(std::move(rule), captured);
+}
+
+}  // namespace weft::detail
