@@ -335,7 +335,7 @@ class IndexList {
 /// Text that begins a call with a pack of operands, and the line it was passed on.
 class TextArg {
  public:
-  TextArg(const char* s, SourceLoc loc = SourceLoc::here()) : text_(s), loc_(loc) {}
+  TextArg(const char* s, SourceLoc loc = SourceLoc::here());
   TextArg(const std::string& s, SourceLoc loc = SourceLoc::here()) : text_(s), loc_(loc) {}
   const std::string& str() const { return text_; }
   SourceLoc where() const { return loc_; }

@@ -11,6 +11,7 @@
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/host.h"
 #include "weft/core/array/indexing.h"
+#include "weft/core/errors/given_text.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/dynamic_slice.h"
@@ -468,6 +469,9 @@ std::vector<Index> present(std::initializer_list<Index> all) {
 
 }  // namespace
 }  // namespace detail
+
+TextArg::TextArg(const char* s, SourceLoc loc)
+    : text_(detail::given_text(s, "the text of a call", detail::effective_loc(loc))), loc_(loc) {}
 
 std::vector<Index> IndexList::indices() const {
   std::vector<Index> out;

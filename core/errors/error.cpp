@@ -8,6 +8,7 @@
 
 #include "weft/core/errors/called_name.h"
 #include "weft/core/errors/error_context.h"
+#include "weft/core/errors/given_text.h"
 #include "weft/core/errors/stack_trace.h"
 #include "weft/core/ir/primitive.h"
 
@@ -182,6 +183,11 @@ const char* Error::what() const noexcept {
     // Without memory for the rest.
   }
   return std::runtime_error::what();
+}
+
+std::string detail::given_text(const char* text, const char* what, SourceLoc loc) {
+  if (!text) throw Error(fmt::format("{} is a null pointer; give a text", what), loc);
+  return text;
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/counted.h"
 #include "weft/core/errors/called_name.h"
+#include "weft/core/errors/given_text.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/collective/shard_map.h"
@@ -15,6 +16,10 @@
 #include "weft/core/trace/varying.h"
 
 namespace weft {
+
+AxisName::AxisName(const char* name, SourceLoc loc)
+    : names_{detail::given_text(name, "the name of an axis", detail::effective_loc(loc))}, loc_(loc) {}
+
 namespace detail {
 namespace {
 

@@ -13,7 +13,7 @@ namespace weft {
 /// A named axis, or several: `"i"` or `{"i", "j"}`; several count in row-major order.
 class AxisName {
  public:
-  AxisName(const char* name, SourceLoc loc = SourceLoc::here()) : names_{name}, loc_(loc) {}
+  AxisName(const char* name, SourceLoc loc = SourceLoc::here());
   AxisName(const std::string& name, SourceLoc loc = SourceLoc::here()) : names_{name}, loc_(loc) {}
   AxisName(std::initializer_list<const char*> names, SourceLoc loc = SourceLoc::here()) : names_(names.begin(), names.end()), loc_(loc) {}
   AxisName(const std::vector<std::string>& names, SourceLoc loc = SourceLoc::here()) : names_(names), loc_(loc) {}

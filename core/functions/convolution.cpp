@@ -6,6 +6,7 @@
 
 #include "weft/core/base/counted.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/errors/given_text.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
@@ -18,6 +19,8 @@
 namespace weft {
 
 using detail::LocScope;
+
+Padding::Padding(const char* name) : name_(detail::given_text(name, "the name of a padding", detail::effective_loc({}))) {}
 
 namespace {
 

@@ -16,7 +16,7 @@ namespace weft {
 /// "SAME_LOWER" (the odd position before), or the number of positions before and after each dimension; negative numbers cut off.
 class Padding {
  public:
-  Padding(const char* name) : name_(name) {}
+  Padding(const char* name);
   Padding(const std::string& name) : name_(name) {}
   Padding(std::initializer_list<std::pair<Int, Int>> per_axis) : widths_(per_axis.begin(), per_axis.end()) {}
   template <detail::WholeNumber A, detail::WholeNumber B>

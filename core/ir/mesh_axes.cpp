@@ -7,6 +7,7 @@
 
 #include "weft/core/base/counted.h"
 #include "weft/core/base/process_wide.h"
+#include "weft/core/errors/given_text.h"
 #include "weft/core/text/text.h"
 
 namespace weft {
@@ -25,6 +26,8 @@ PartitionSpec PartitionSpec::trimmed() const {
   while (!s.dims_.empty() && s.dims_.back().empty()) s.dims_.pop_back();
   return s;
 }
+
+PartitionSpec::Entry::Entry(const char* name) : names_{detail::given_text(name, "an axis in a PartitionSpec", {})} {}
 
 PartitionSpec::PartitionSpec(Entry a, Entry b, Entry c, Entry d, Entry e, Entry f) {
   for (const Entry* entry : {&a, &b, &c, &d, &e, &f}) {

@@ -15,7 +15,7 @@ class PartitionSpec {
   class Entry {
    public:
     Entry(detail::NoneValue auto) {}
-    Entry(const char* name) : names_{name} {}
+    Entry(const char* name);
     Entry(const std::string& name) : names_{name} {}
     Entry(std::initializer_list<const char*> names) : names_(names.begin(), names.end()) {}
     /// A place left empty in a call with fewer entries.

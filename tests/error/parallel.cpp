@@ -58,3 +58,13 @@ TEST_CASE("nested pmaps run, unlike in JAX") {
   CHECK(tree::all_close(pmap(pmap(same))(ones({4, 4})), ones({4, 4})));
   CHECK(tree::all_close(pmap(pmap(same, {.axis_name = "j"}), kNamed)(ones({2, 4})), ones({2, 4})));
 }
+
+TEST_CASE("a null pointer in place of a text is an error that says what it was to name") {
+  const char* const nothing = nullptr;
+  const Array x = arange(4.f);
+  using weft::test::refused;
+  refused(typeid(Error), "axis", [&] { vmap([&](Array v) { return psum(v, nothing); }, {.axis_name = "i"})(x); }, {"the name of an axis"});
+  refused(typeid(Error), "spec", [&] { P("x", nothing); }, {"an axis in a PartitionSpec"});
+  refused(typeid(Error), "einsum", [&] { einsum(nothing, x, x); }, {"the text of a call"});
+  refused(typeid(Error), "padding", [&] { max_pool(reshape(x, {1, 1, 2, 2}), {2, 2}, {2, 2}, nothing); }, {"the name of a padding"});
+}
