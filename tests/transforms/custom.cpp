@@ -78,6 +78,50 @@ TEST_CASE("rules and functions may capture arrays that outer transforms trace") 
   CHECK(near(vmap(by_vjp)(array({3.f, 4.f})), {30, 40}));
 }
 
+TEST_CASE("a rule may use what its function captured, when the trace that this belongs to is over") {
+  // x^2 s for an s that the caller computes; the rule's derivative is 10 x s, and calls the function itself.
+  auto caller = [](Array w) {
+    const Array s = stop_gradient(exp(w));
+    auto f = custom_jvp([=](Array x) { return x * x * s; }).defjvp([=](auto self, auto x, auto dx) {
+      return std::pair{self(std::get<0>(x)), 10 * std::get<0>(x) * s * std::get<0>(dx)};
+    });
+    return sum(f(2 * w));
+  };
+  const double e = std::exp(.5);
+  CHECK(near(grad(caller)(.5f), {20 * e}));
+  CHECK(near(jacfwd(caller)(.5f), {20 * e}));
+  CHECK(near(grad(jit(caller))(.5f), {20 * e}));
+  CHECK(near(jit(grad(caller))(.5f), {20 * e}));
+  CHECK(near(vmap(grad(caller))(array({.5f, 0.f})), {20 * e, 0}));
+  CHECK(near(jit(grad([&](Array v) { return sum(vmap(caller)(v)); }))(array({.5f, 0.f})), {20 * e, 0}));
+  // s is a constant to the first derivative only: 20 w e^w, and its derivative.
+  for (auto second : {std::function<Array(Array)>(grad(grad(caller))), std::function<Array(Array)>(jacfwd(jit(grad(caller)))),
+                      std::function<Array(Array)>(jit(jacfwd(jacfwd(caller))))})
+    CHECK(near(second(.5f), {40 * e}));
+  auto in_loop = [&](Array w) { return scan([&](Array c, Array x) { return std::pair{c + caller(w * x), none}; }, 0.f, ones(3)).first; };
+  CHECK(near(grad(in_loop)(.5f), {60 * e}));
+  CHECK(near(grad(checkpoint(in_loop))(.5f), {60 * e}));
+}
+
+TEST_CASE("a vjp rule may use what its function captured, in both of its functions") {
+  // Rounds to multiples of a step that depends on the weights, as if it were the identity scaled by the step.
+  auto rounded = [](Array w) {
+    const Array step = stop_gradient(max(abs(w))) / 4;
+    auto f = custom_vjp([=](Array x) { return round(x / step) * step; }, [=](Array x) { return std::pair{round(x / step) * step, x}; },
+                        [=](Array x, Array ct) { return std::tuple{where(abs(x) < 4 * step, step * ct, 0)}; });
+    return sum(f(w));
+  };
+  const Array w = array({.3f, -1.f, 2.f});
+  CHECK(near(grad(rounded)(w), {.5, .5, 0}));
+  CHECK(near(jit(grad(rounded))(w), {.5, .5, 0}));
+  CHECK(near(grad(jit(rounded))(w), {.5, .5, 0}));
+  CHECK(near(vmap(grad(rounded))(stack({w, 2 * w})), {.5, .5, 0, 1, 1, 0}));
+  CHECK(near(grad([&](Array v) { return sum(vmap(rounded)(v)); })(stack({w, 2 * w})), {.5, .5, 0, 1, 1, 0}));
+  CHECK(near(map(grad(rounded), stack({w, 2 * w})), {.5, .5, 0, 1, 1, 0}));
+  const auto [value, pull] = vjp(rounded, w);
+  CHECK(near(std::get<0>(pull(2.f)), {1, 1, 0}));
+}
+
 TEST_CASE("rules that make arrays of their own, inside loops and branches") {
   // The rules' derivative is 10, 20, 30 instead of 1, 1, 1.
   const std::vector<float> slopes{10, 20, 30};

@@ -91,6 +91,21 @@ TEST_CASE("custom_root: trees, and linear systems for the derivative") {
   CHECK(grad<1>(of_x)(r, k).item<double>() == doctest::Approx(-2 * .5 * std::pow(1.25, -1.5)).epsilon(1e-11));
 }
 
+TEST_CASE("custom_root: tangent_solve may capture values of a trace that is over by then") {
+  auto root = [](Array a, Array b) {
+    const Array scale = stop_gradient(a);
+    auto divide = [=](auto linear, Array y) { return y * scale / linear(scale); };
+    return custom_root([=](Array x) { return a * x - b; }, b, [=](auto, Array x) { return x / scale; }, divide);
+  };
+  const Array a = array(4., float64), b = array(6., float64);
+  CHECK(root(a, b).item<double>() == 1.5);
+  CHECK(near(jacfwd(root)(a, b), {-.375}));
+  CHECK(near(grad<1>(root)(a, b), {.25}));
+  CHECK(near(jit(grad(root))(a, b), {-.375}));
+  CHECK(near(grad(grad<1>(root))(a, b), {-.0625}));
+  CHECK(near(vmap(grad(root), {none, 0})(a, stack({b, 2 * b})), {-.375, -.75}));
+}
+
 TEST_CASE("what custom_root refuses") {
   const Array g = ones({}, float64);
   CHECK(refuses<ShapeError>([&] { custom_root([](Array x) { return stack({x, x}); }, g, kNewton, kDivide); },
