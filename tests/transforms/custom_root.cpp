@@ -106,6 +106,21 @@ TEST_CASE("custom_root: tangent_solve may capture values of a trace that is over
   CHECK(near(vmap(grad(root), {none, 0})(a, stack({b, 2 * b})), {-.375, -.75}));
 }
 
+TEST_CASE("custom_root: what solve captures has no derivative") {
+  auto root = [](Array a, Array b) {
+    const Array x = b / a;
+    return custom_root([=](Array y) { return a * y - b; }, zeros_like(b), [=](auto, Array) { return x; }, kDivide);
+  };
+  const Array a = array(4., float64), b = array(6., float64);
+  CHECK(root(a, b).item<double>() == 1.5);
+  CHECK(near(grad(root)(a, b), {-.375}));
+  CHECK(near(jacfwd<1>(root)(a, b), {.25}));
+  CHECK(near(jit(grad<1>(root))(a, b), {.25}));
+  CHECK(near(grad(jit(root))(a, b), {-.375}));
+  CHECK(near(grad(grad<1>(root))(a, b), {-.0625}));
+  CHECK(near(vmap(grad(root), {none, 0})(a, stack({b, 2 * b})), {-.375, -.75}));
+}
+
 TEST_CASE("what custom_root refuses") {
   const Array g = ones({}, float64);
   CHECK(refuses<ShapeError>([&] { custom_root([](Array x) { return stack({x, x}); }, g, kNewton, kDivide); },
