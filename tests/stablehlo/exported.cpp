@@ -76,6 +76,21 @@ TEST_CASE("exported: lists, None, arguments by name, arguments that aren't used,
   CHECK(g({zeros({3}), {x, x}}, {x, std::nullopt}, x, {{"scale", array(1.f)}}).sums[0].item<float>() == 12);
 }
 
+TEST_CASE("exported: the tokens of ordered effects are the program's own") {
+  for (const std::string name : {"logs", "logs_symbolic"}) {
+    CAPTURE(name);
+    const auto f = load_exported<std::map<std::string, Array>(Array, Array)>(sample(name + ".exported"));
+    const auto r = f(arange(3.f), array(5.f));
+    CHECK(r.at("once").to_vector<float>() == std::vector<float>{0, 10, 20});
+    CHECK(r.at("often").to_vector<float>() == std::vector<float>{0, 8, 16});
+    const Array g = grad([&](const Array& x) { return sum(f(x, array(5.f)).at("once")); })(arange(3.f));
+    CHECK(g.to_vector<float>() == std::vector<float>(3, 10.f));
+  }
+  const auto f = load_exported<std::map<std::string, Array>(Array, Array)>(sample("logs.exported"));
+  CHECK(f.program().in_avals().size() == 2);
+  CHECK(has(message_of<ShapeError>([&] { f(arange(4.f), array(5.f)); }), "args[0] is f32[4], the function takes f32[3]"));
+}
+
 TEST_CASE("exported: trees and arrays that are not the function's are refused by name") {
   CHECK(has(message_of<PytreeError>([] { load_exported<Array(Weights, Array)>(sample("mlp.exported")); }),
             "load_exported: result of `mlp` is a tuple of 2 in JAX, and an array here"));

@@ -105,3 +105,74 @@ TEST_CASE("stablehlo: sizes that are open are those of the inputs that the optio
   })";
   CHECK(refuses<Error>([&] { return parse_stablehlo(too_large, {.inputs = {{{4}, float32}}}); }, {"there is no array of (-5)"}));
 }
+
+TEST_CASE("stablehlo: calls whose results' sizes are their last operands") {
+  const std::string text = R"(func.func @less(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
+    %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    return %0 : tensor<i1>
+  }
+  func.func public @main(%x: tensor<?x3xf32>) -> (tensor<?x2xf32>, tensor<?x2xi32>, tensor<?x3xf32>, tensor<?x3xi32>) {
+    %none = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %nowhere = stablehlo.constant dense<-1> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %two = stablehlo.constant dense<2> : tensor<1xi32>
+    %three = stablehlo.constant dense<3> : tensor<1xi32>
+    %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+    %n1 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+    %k = stablehlo.subtract %n, %one : tensor<i32>
+    %k1 = stablehlo.reshape %k : (tensor<i32>) -> tensor<1xi32>
+    %all = stablehlo.concatenate %n1, %three, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %wide = stablehlo.concatenate %n1, %two, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %high = stablehlo.concatenate %k1, %three, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %i = stablehlo.dynamic_iota %all, dim = 1 : (tensor<2xi32>) -> tensor<?x3xi32>
+    %j = stablehlo.dynamic_iota %all, dim = 0 : (tensor<2xi32>) -> tensor<?x3xi32>
+    %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %none, %nowhere, %wide, %wide) {called_computations = [@less], indices_of_shape_operands = dense<[4, 5]> : tensor<2xi64>, mhlo.backend_config = {reduction_dim = 1 : i64}} : (tensor<?x3xf32>, tensor<?x3xi32>, tensor<f32>, tensor<i32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<?x2xf32>, tensor<?x2xi32>)
+    %1:2 = stablehlo.custom_call @stablehlo.dynamic_approx_top_k(%x, %j, %none, %nowhere, %k, %high, %high) {called_computations = [@less], indices_of_shape_operands = dense<[5, 6]> : tensor<2xi64>, mhlo.backend_config = {reduction_dim = 0 : i64}} : (tensor<?x3xf32>, tensor<?x3xi32>, tensor<f32>, tensor<i32>, tensor<i32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<?x3xf32>, tensor<?x3xi32>)
+    return %0#0, %0#1, %1#0, %1#1 : tensor<?x2xf32>, tensor<?x2xi32>, tensor<?x3xf32>, tensor<?x3xi32>
+  })";
+  for (const int rows : {1, 2, 5}) {
+    CAPTURE(rows);
+    const Array x = sin(7.f * reshape(arange(3.f * static_cast<float>(rows)), {rows, 3}));
+    const std::vector<Array> found = parse_stablehlo(text, {.inputs = {{{rows, 3}, float32}}})(x);
+    const TopK wide = top_k(x, 2), high = top_k(transpose(x), rows - 1);
+    CHECK(array_equal(found[0], wide.values));
+    CHECK(array_equal(found[1], wide.indices));
+    CHECK(array_equal(found[2], transpose(high.values)));
+    CHECK(array_equal(found[3], transpose(high.indices)));
+  }
+  std::string wrong = text;
+  wrong.replace(wrong.find("dense<[4, 5]>"), 13, "dense<[3, 4]>");
+  CHECK(refuses<Error>([&] { return parse_stablehlo(wrong, {.inputs = {{{2, 3}, float32}}}); },
+                       {"stablehlo.custom_call: the shapes of results are not the last operands"}));
+  wrong.replace(wrong.find("dense<[3, 4]> : tensor<2xi64>"), 29, "dense<[5]> : tensor<1xi64>");
+  CHECK(refuses<Error>([&] { return parse_stablehlo(wrong, {.inputs = {{{2, 3}, float32}}}); },
+                       {"indices_of_shape_operands names 1 operands, there are 2 results"}));
+}
+
+TEST_CASE("stablehlo: random bits of a size that follows from an argument's") {
+  const auto program = [](const std::string& call, const std::string& type) {
+    return "func.func @main(%x: tensor<?xf32>, %s: tensor<2xui64>) -> (tensor<2xui64>, " + type + R"() {
+      %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+      %n1 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+      %three = stablehlo.constant dense<3> : tensor<1xi32>
+      %size = stablehlo.concatenate %n1, %three, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+      %0:2 = )" +
+           call + type + R"()
+      return %0#0, %0#1 : tensor<2xui64>, )" +
+           type + "\n}";
+  };
+  const StablehloOptions options{.inputs = {{{4}, float32}, {{2}, uint64}}};
+  const Array state = array({17, 99}, uint64);
+  for (const std::string algorithm : {"DEFAULT", "THREE_FRY", "PHILOX"}) {
+    CAPTURE(algorithm);
+    const std::string open =
+        program("stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%s, %size) {rng_algorithm = #stablehlo<rng_algorithm " +
+                    algorithm + ">} : (tensor<2xui64>, tensor<2xi32>) -> (tensor<2xui64>, ",
+                "tensor<?x3xui16>");
+    const std::string stated = program(
+        "stablehlo.rng_bit_generator %s, algorithm = " + algorithm + " : (tensor<2xui64>) -> (tensor<2xui64>, ", "tensor<4x3xui16>");
+    const std::vector<Array> a = parse_stablehlo(open, options)(zeros({4}), state), b = parse_stablehlo(stated, options)(zeros({4}), state);
+    CHECK(array_equal(a[0], b[0]));
+    CHECK(array_equal(a[1], b[1]));
+  }
+}

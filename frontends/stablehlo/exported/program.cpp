@@ -15,6 +15,13 @@ namespace {
 using TypeKind = mlir::Type::Kind;
 constexpr std::size_t kMostPrograms = 256;
 
+void erase_argument(mlir::Function& f, std::size_t i) {
+  const auto erase = [i](auto& list) {
+    if (i < list.size()) list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+  };
+  erase(f.body.arguments), erase(f.body.types), erase(f.argument_attributes), erase(f.argument_names);
+}
+
 /// Where the program is one for several platforms, its first argument says for which: it becomes the number of the CPU, or else of the
 /// first. So the others' variants, which may call what only they have, aren't looked at.
 void choose_platform(mlir::Function& main, const std::vector<std::string>& platforms) {
@@ -34,9 +41,32 @@ void choose_platform(mlir::Function& main, const std::vector<std::string>& platf
   std::memcpy(value.text.data(), &index, value.text.size());
   op.attributes.keys.emplace_back("value"), op.attributes.items.push_back(std::move(value));
   main.body.operations.insert(main.body.operations.begin(), std::move(op));
-  main.body.arguments.erase(main.body.arguments.begin());
-  main.body.types.erase(main.body.types.begin());
-  main.argument_attributes.erase(main.argument_attributes.begin());
+  erase_argument(main, 0);
+}
+
+bool is_token(const mlir::Type& t) { return t.kind == TypeKind::token; }
+
+/// A program with ordered effects takes a token for each and gives one. Its caller has none: they begin with the program.
+void begin_tokens(mlir::Function& main) {
+  for (std::size_t i = main.body.arguments.size(); i-- > 0;) {
+    if (!is_token(main.body.types[i])) continue;
+    mlir::Operation op;
+    op.name = "stablehlo.create_token", op.place = main.place;
+    op.results = {main.body.arguments[i]}, op.result_types = {main.body.types[i]};
+    main.body.operations.insert(main.body.operations.begin(), std::move(op));
+    erase_argument(main, i);
+  }
+  if (main.body.operations.empty() || std::none_of(main.results.begin(), main.results.end(), is_token)) return;
+  mlir::Operation& last = main.body.operations.back();
+  const auto keep = [&](auto& list) {
+    if (list.size() != main.results.size()) return;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (!is_token(main.results[i])) std::swap(list[kept++], list[i]);
+    list.resize(kept);
+  };
+  keep(last.operands), keep(last.operand_types), keep(main.result_attributes);
+  std::erase_if(main.results, is_token);
 }
 
 mlir::Importer importer_of(const mlir::Module& module, const std::string& path, SourceLoc loc) {
@@ -52,6 +82,7 @@ ExportedProgram::ExportedProgram(std::string bytes, std::string path, SourceLoc 
       std::find_if(module_.functions.begin(), module_.functions.end(), [](const mlir::Function& f) { return f.name == "main"; });
   if (function == module_.functions.end()) throw Error(fmt::format("{}: the module has no function @main", path_), loc);
   choose_platform(*function, parts.platforms);
+  begin_tokens(*function);
   inputs_ = function->body.types, num_outputs_ = function->results.size();
   if (std::any_of(inputs_.begin(), inputs_.end(), [](const mlir::Type& t) { return t.kind == TypeKind::open_tensor; })) return;
   only_ = importer_of(module_, path_, loc).import_function("main").jaxpr;

@@ -26,7 +26,7 @@ class ExportedProgram : public RefCounted {
   std::string type_text(std::size_t i) const;
   /// Whether input i can have that shape; that dtype.
   bool admits_shape(std::size_t i, const Shape& shape) const;
-  DType dtype(std::size_t i) const { return inputs_[i].kind == mlir::Type::Kind::token ? bool_ : inputs_[i].tensor.dtype; }
+  DType dtype(std::size_t i) const { return inputs_[i].tensor.dtype; }
 
   /// The program, unless it depends on the call's shapes.
   const std::optional<Jaxpr>& only() const { return only_; }

@@ -1,5 +1,6 @@
 // Calls of functions that are not part of the module.
 #include "weft/frontends/stablehlo/import/importer.h"
+#include "weft/frontends/stablehlo/import/stated_sizes.h"
 
 namespace weft::detail::mlir {
 namespace {
@@ -7,7 +8,10 @@ namespace {
 /// Those whose name is in the table of operations, as `check.expect_eq` or `custom_call.Sharding` under which others may add theirs.
 const Import custom_call_import("stablehlo.custom_call", [](OpCall& c) -> Values {
   const std::string target = c.symbol("call_target_name");
-  if (const ImportFunction known = find_import("custom_call." + target)) return known(c);
+  if (const ImportFunction known = find_import("custom_call." + target)) {
+    const std::vector<std::int64_t> shapes = c.integers("indices_of_shape_operands");
+    return shapes.empty() ? known(c) : with_stated_sizes(c, shapes, known);
+  }
   if (target.rfind("check.", 0) == 0)
     if (const ImportFunction check = find_import(target)) return check(c);
   c.fail("the target @" + target + " is not known");

@@ -5,6 +5,7 @@
 #include "weft/core/base/sizes.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 #include "weft/frontends/stablehlo/import/importer.h"
+#include "weft/frontends/stablehlo/import/stated_sizes.h"
 
 namespace weft::detail::mlir {
 namespace {
@@ -46,15 +47,18 @@ Values as_static(const OpCall& c, const char* name, std::size_t operands,
   return find_import(name)(call);
 }
 
-/// The same of an operation whose result has the shape that operand `operands` states, unless its type does.
+/// Gives a result whose type leaves sizes open those that operand `operand` states.
+void set_sizes(const OpCall& c, Type& type, std::size_t operand) {
+  if (type.kind != Type::Kind::open_tensor) return;
+  const std::vector<std::int64_t> sizes = constant(c, operand);
+  if (!checked_bytes(sizes, type.tensor.dtype.itemsize())) c.fail(fmt::format("there is no array of ({})", fmt::join(sizes, ", ")));
+  type.kind = Type::Kind::tensor, type.tensor.shape = Shape(sizes), type.sizes.clear();
+}
+
+/// The operation of that name with the first operands; the sizes of its last result, unless its type says, are those of the next.
 Values as_sized(const OpCall& c, const char* name, std::size_t operands) {
   Operation op = c.op;
-  if (op.result_types.size() == 1 && op.result_types[0].kind == Type::Kind::open_tensor) {
-    Type& type = op.result_types[0];
-    const std::vector<std::int64_t> sizes = constant(c, operands);
-    if (!checked_bytes(sizes, type.tensor.dtype.itemsize())) c.fail(fmt::format("there is no array of ({})", fmt::join(sizes, ", ")));
-    type.kind = Type::Kind::tensor, type.tensor.shape = Shape(sizes), type.sizes.clear();
-  }
+  if (!op.result_types.empty()) set_sizes(c, op.result_types.back(), operands);
   Values values;
   for (std::size_t i = 0; i <= operands; ++i) values.push_back(c.value(i));
   const OpCall sized(c.importer(), op, std::move(values), c.loc);
@@ -65,11 +69,19 @@ const Import broadcast_import("stablehlo.dynamic_broadcast_in_dim",
                               [](OpCall& c) -> Values { return as_sized(c, "stablehlo.broadcast_in_dim", 1); });
 const Import reshape_import("stablehlo.dynamic_reshape", [](OpCall& c) -> Values { return as_sized(c, "stablehlo.reshape", 1); });
 const Import iota_import("stablehlo.dynamic_iota", [](OpCall& c) -> Values { return as_sized(c, "stablehlo.iota", 0); });
+const Import bits_import("custom_call.stablehlo.dynamic_rng_bit_generator",
+                         [](OpCall& c) -> Values { return as_sized(c, "stablehlo.rng_bit_generator", 1); });
 
 const Import top_k_import("custom_call.stablehlo.dynamic_top_k", [](OpCall& c) -> Values {
   Attribute k(Attribute::Kind::integer, c.op.place);
   k.integer = constant(c, 1)[0];
   return as_static(c, "chlo.top_k", 1, {{"k", std::move(k)}});
+});
+
+/// What ApproxTopK has as operands, then how many; its results' sizes say that, too.
+const Import approx_top_k_import("custom_call.stablehlo.dynamic_approx_top_k", [](OpCall& c) -> Values {
+  if (c.num_operands() == 0) c.fail("operands are missing");
+  return as_static(c, "custom_call.ApproxTopK", c.num_operands() - 1, {});
 });
 
 /// The arrays and the values to start from, then what reduce_window has as attributes.
@@ -117,4 +129,22 @@ const Import conv_import("stablehlo.dynamic_conv", [](OpCall& c) -> Values {
 });
 
 }  // namespace
+
+Values with_stated_sizes(const OpCall& c, const std::vector<std::int64_t>& shapes, ImportFunction import) {
+  Operation op = c.op;
+  const std::size_t num_results = op.result_types.size(), num_operands = c.num_operands();
+  if (shapes.size() != num_results || num_operands < num_results)
+    c.fail(fmt::format("indices_of_shape_operands names {} operands, there are {} results", shapes.size(), num_results));
+  const std::size_t first = num_operands - num_results;
+  for (std::size_t i = 0; i < num_results; ++i) {
+    if (shapes[i] != static_cast<std::int64_t>(first + i)) c.fail("the shapes of results are not the last operands");
+    set_sizes(c, op.result_types[i], first + i);
+  }
+  Values values;
+  for (std::size_t i = 0; i < first; ++i) values.push_back(c.value(i));
+  op.operand_types.clear();
+  OpCall sized(c.importer(), op, std::move(values), c.loc);
+  return import(sized);
+}
+
 }  // namespace weft::detail::mlir
