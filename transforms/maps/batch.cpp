@@ -4,10 +4,10 @@
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/walk.h"
+#include "weft/core/ops/collective/rows_in_rounds.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/composite.h"
 #include "weft/core/trace/trace.h"
-#include "weft/core/ops/collective/rows_in_rounds.h"
 
 namespace weft::detail {
 namespace {
