@@ -25,8 +25,11 @@ namespace weft {
 Index::Index(const Array& indices, SourceLoc loc) : kind_(Kind::array), array_(indices.impl()), loc_(loc) {
   const DType dtype = indices.dtype();
   if (!dtype.is_integer() && !dtype.is_bool())
-    throw DTypeError(fmt::format("index: {} is not an index; use integers, a mask of bools, or a slice", detail::to_string(indices.aval())),
-                     loc);
+    throw DTypeError(
+        fmt::format("index: {} is not an index; use integers (floor_divide divides them, / gives floating-point numbers), a mask "
+                    "of bools, or a slice",
+                    detail::to_string(indices.aval())),
+        loc);
 }
 Index::Index(const Index&) = default;
 Index& Index::operator=(const Index&) = default;

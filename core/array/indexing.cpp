@@ -42,7 +42,10 @@ std::int64_t position_of(const Number& n) {
 
 Array index_type(const Array& i, SourceLoc loc) {
   const DType dtype = i.dtype();
-  if (!dtype.is_integer()) throw DTypeError(fmt::format("index: {} is not an index; use integers", to_string(i.aval())), loc);
+  if (!dtype.is_integer())
+    throw DTypeError(fmt::format("index: {} is not an index; use integers (floor_divide divides them, / gives floating-point numbers)",
+                                 to_string(i.aval())),
+                     loc);
   const bool wide = dtype == int64 || dtype == uint64 || dtype == uint32;
   return saturated(i, wide ? int64 : int32, loc);
 }
