@@ -8,6 +8,7 @@ namespace {
 struct Pair {
   Array a, b;
 };
+bool has_other_kernels(const std::string& text) { return text.find("kernel1") != std::string::npos; }
 }  // namespace
 
 TEST_CASE("lanes: whole programs of small arrays, a point a lane") {
@@ -89,6 +90,29 @@ TEST_CASE("lanes: all elements of the carries' rows, where none needs another") 
     return scan([&](Array c, Array v) { return std::pair<Array, None>{c * 0.5f + expand_dims(exp(v), 1), none}; }, x[0], x[1]).first;
   };
   CHECK(same(shared, {values({40, 20}, 1), values({6, 40}, 2)}, 1e-4).find("outer for i0 < 40\n") != std::string::npos);
+}
+
+TEST_CASE("lanes: what a loop reads across rows is transposed before it") {
+  const auto mix = [](Array x) {
+    return scan([](Array h, Array v) { return std::pair{h * Array(int32(3)).astype(h.dtype()) + v.astype(h.dtype()), h}; },
+                zeros({x.shape()[0]}, x.dtype() == uint8 ? uint32 : x.dtype()), transpose(x))
+        .second;
+  };
+  for (const DType t : {uint8, int16, float32, float64}) {
+    CAPTURE(t.name());
+    const Array x = convert(round(abs(values({500, 40}, 1)) * 9.f), t);
+    const std::string text = same([&](Xs v) { return Arrays{mix(v[0])}; }, {x});
+    CHECK(has(text, {"[i0 + 40*i1]", "repeat i1 < 40", "[i0 + 500*i1]"}));
+  }
+  // Not what is read in order anyway, rows of a few elements, short ones, and what would not stay in the caches.
+  const auto kernels = [&](Shape shape) {
+    const Jaxpr j = make_jaxpr(mix)(ShapeDtypeStruct{std::move(shape), float32});
+    return detail::CpuBackend().compile(j, {"f"})->as_text("kernels");
+  };
+  CHECK(!has_other_kernels(kernels({500, 6})));
+  CHECK(!has_other_kernels(kernels({8, 500})));
+  CHECK(!has_other_kernels(kernels({40000, 100})));
+  CHECK(has_other_kernels(kernels({4000, 100})));
 }
 
 TEST_CASE("lanes: borders of stencils") {

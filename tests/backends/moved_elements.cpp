@@ -49,6 +49,23 @@ TEST_CASE("moved elements: paddings of images") {
   }
 }
 
+TEST_CASE("moved elements: matrices of few columns are transposed by squares that are as small") {
+  for (const char* const quality : {"baseline", "optimized"}) {
+    const CodeFrom code(quality);
+    for (const DType t : {uint8, bool_, int16, bfloat16, float32, float64})
+      for (const int columns : {5, 9, 16, 24, 33, 100}) {
+        CAPTURE(quality);
+        CAPTURE(t.name());
+        CAPTURE(columns);
+        const std::string schedule = same([](Xs a) { return transpose(a[0]); }, {picture({1003, columns}, t)}, 0, "schedule");
+        if (columns >= 16) CHECK(has(schedule, "transpose a0"));
+        same([](Xs a) { return flip(swapaxes(a[0], 1, 2), 1); }, {picture({3, 301, columns}, t)}, 0);
+        if (t != bool_)
+          same([](Xs a) { return transpose(a[0] + a[0]) - a[1]; }, {picture({301, columns}, t), picture({columns, 301}, t)}, 0);
+      }
+  }
+}
+
 TEST_CASE("moved elements: joined from parts of several arrays") {
   for (const char* const quality : {"baseline", "optimized"}) {
     const CodeFrom code(quality);

@@ -96,7 +96,7 @@ void KernelPlanner::classify() {
   absorbed_.assign(j_.eqns.size(), 0);
   lanes_.reserve(j_.eqns.size());
   std::shared_ptr<const Definitions> known;
-  for (const Eqn& e : j_.eqns) lanes_.push_back(form_lane_kernel(j_, e, known));
+  for (const Eqn& e : j_.eqns) lanes_.push_back(form_lane_kernel(j_, e, known, [this](Var v) { return is_transposed_for_lanes(v); }));
   for (Var v = 0; v < j_.first_result(); ++v) is_root_[v] = 1;
   for (Atom a : j_.outputs)
     if (!a.is_literal()) is_root_[a.var()] = is_output_[a.var()] = 1;
@@ -294,6 +294,14 @@ bool KernelPlanner::is_large_column_reduction(const Eqn& e, const Root& r, std::
   const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
   return params_as<ReduceParams>(*e.params).axes[0] != in.ndim() - 1 && out.size() > 512 && out.bytes() <= kMaxColumnBytes &&
          steps >= 8 * kRowChunks && in.bytes() >= kLargeBytes;
+}
+
+/// Whether lanes that read a row of the value at a time would gather each of its elements, and storing it costs less: its squares are
+/// transposed in registers, and it is still in the caches when it is read.
+bool KernelPlanner::is_transposed_for_lanes(Var v) const {
+  const Aval& a = j_.avals[v];
+  return a.ndim() > 1 && a.size() / a.shape.back() > kLongestRecord && a.bytes() <= target_.transposed_for_lanes &&
+         is_transposed(v, target_.vector_bytes);
 }
 
 /// Whether the value is computed elementwise from a transposed operand, so that consecutive elements are loaded with a stride.

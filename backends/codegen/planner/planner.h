@@ -108,6 +108,7 @@ class KernelPlanner {
   bool has_too_many_loops(const Eqn& e) const;
   bool is_kernel_reduction(const Eqn& e) const;
   bool is_transposed(Var v, std::int64_t least_bytes) const;
+  bool is_transposed_for_lanes(Var v) const;
   bool reads_transposed(Var v) const;
   bool matmul_is_kernel(const Eqn& e) const;
   bool comes_from_matmul(Var v) const;

@@ -144,13 +144,14 @@ struct TargetTraits {
   bool (*takes_matmul)(const MatmulStep&) = nullptr;
   bool matmul_epilogues = false;  ///< matmuls take a bias, and what follows
   bool gelu_epilogues = false, relu_epilogues = false;
-  bool unordered_scatters = false;   ///< those of which it is promised that no index comes twice are made in any order
-  bool partitions_scatters = false;  ///< those of many windows are partitioned among threads by where the windows go
-  bool row_blocks = false;           ///< kernels with matmuls compute several rows at each outer point
-  bool partitions_loops = false;     ///< loops of kernels that only move elements are partitioned, and elements widened
-  bool narrows_integers = false;     ///< integers of which only low bits are stored are computed in narrower types
-  bool vectors_in_epilogue = false;  ///< what follows reductions along vectors runs by vectors of its own
-  std::int64_t many_rows = 0;        ///< from so many on rows are reduced whole, as they are work for all threads; 0: never
+  bool unordered_scatters = false;        ///< those of which it is promised that no index comes twice are made in any order
+  bool partitions_scatters = false;       ///< those of many windows are partitioned among threads by where the windows go
+  bool row_blocks = false;                ///< kernels with matmuls compute several rows at each outer point
+  bool partitions_loops = false;          ///< loops of kernels that only move elements are partitioned, and elements widened
+  bool narrows_integers = false;          ///< integers of which only low bits are stored are computed in narrower types
+  bool vectors_in_epilogue = false;       ///< what follows reductions along vectors runs by vectors of its own
+  std::int64_t many_rows = 0;             ///< from so many on rows are reduced whole, as they are work for all threads; 0: never
+  std::int64_t transposed_for_lanes = 0;  ///< bytes, up to which what lanes would gather in a loop is transposed before it; 0: never
   Expansion expansion = nullptr;
   const char* platform = "cpu";  ///< for messages
 };

@@ -18,6 +18,8 @@ class Scheduler {
   Schedule run();
 
  private:
+  static constexpr double kNarrower = 0.85;  ///< of the cost by wider vectors, from which on narrower ones are taken
+
   std::int64_t size(int dim) const { return k_.dag.dims[static_cast<std::size_t>(dim)]; }
   bool runs_singly(int dim) const { return detail::runs_singly(k_, dim); }
   bool is_running(const Nest& t) const {
@@ -95,6 +97,8 @@ class Scheduler {
   /// elements are transposed in registers. Where memory is far, the innermost loop is the one along which more is read in order: what is
   /// written a cache line here and there need not be awaited.
   bool transpose_squares();
+  /// How many lanes squares have along a loop of that length: what is left over is loaded one by one, so that short loops have small ones.
+  int square_lanes(std::int64_t length) const;
 
   /// Neighbouring outer loops, of which the inner one goes across the rows of what is read, and the outer one along them, in less than a
   /// cache line a step: tiles of both read each line once.

@@ -1,26 +1,37 @@
 // Squares of elements that are transposed in registers, between an array whose rows the lanes follow and one whose columns they follow.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
 #include "weft/backends/codegen/schedule/memory_steps.h"
+#include "weft/backends/codegen/schedule/records.h"
 #include "weft/backends/codegen/schedule/scheduler.h"
 
 namespace weft::detail {
 
+int Scheduler::square_lanes(std::int64_t length) const {
+  const auto cost = [&](int lanes) {
+    const double each = target_.instruction(lanes * lane_bytes_) * (1 + std::log2(lanes)) / lanes;
+    return static_cast<double>(length / lanes * lanes) * each + static_cast<double>(length % lanes) * target_.gathered_lane;
+  };
+  if (length <= kLongestRecord || !may_narrow()) return schedule_.lanes;
+  int best = 0;
+  for (int lanes = schedule_.lanes; lanes >= 4 && lanes * lane_bytes_ >= target_.narrowest_vector; lanes /= 2)
+    if (lanes <= length && (best == 0 || cost(lanes) < kNarrower * cost(best))) best = lanes;
+  return best == 0 ? schedule_.lanes : best;
+}
+
 bool Scheduler::transpose_squares() {
-  const std::int64_t lanes = schedule_.lanes;
   if (k_.nests.size() != 1 || schedule_.vector_dim < 0 || !k_.nests[0].repeats.empty() || !k_.nests[0].parallel.empty() ||
       !k_.nests[0].reduce.empty())
     return false;
-  if (static_cast<std::int64_t>(nodes_[0].size()) * lanes > static_cast<std::int64_t>(target_.square_nodes) ||
-      size(schedule_.vector_dim) < lanes)
-    return false;
+  std::int64_t lanes = schedule_.lanes;
   int other = -1, loads = 0;
   const auto look = [&](NodeId position, bool is_load) {
     for (const LoopPlan& l : schedule_.outer)
-      if (!l.vector && size(l.dim) >= lanes && square_direction(k_, position, schedule_.vector_dim, l.dim) != 0)
+      if (!l.vector && size(l.dim) >= square_lanes(size(l.dim)) && square_direction(k_, position, schedule_.vector_dim, l.dim) != 0)
         other = l.dim, loads += is_load;
   };
   int along_lanes = 0;
@@ -36,6 +47,11 @@ bool Scheduler::transpose_squares() {
   }
   for (const Store& s : k_.nests[0].stores) look(s.position, false);
   if (other < 0) return false;
+  lanes = square_lanes(size(other));
+  if (static_cast<std::int64_t>(nodes_[0].size()) * lanes > static_cast<std::int64_t>(target_.square_nodes) ||
+      size(schedule_.vector_dim) < lanes)
+    return false;
+  schedule_.lanes = static_cast<int>(lanes);
   std::vector<LoopPlan> loops;
   for (const LoopPlan& l : schedule_.outer)
     if (l.dim != other && !l.vector) loops.push_back(l);

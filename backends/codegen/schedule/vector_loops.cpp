@@ -10,8 +10,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kNumber = 0.4;     // the cost of an instruction on one integer: processors do several in a cycle
-constexpr double kNarrower = 0.85;  // of the cost by wider vectors, from which on narrower ones are taken
+constexpr double kNumber = 0.4;  // the cost of an instruction on one integer: processors do several in a cycle
 
 }  // namespace
 

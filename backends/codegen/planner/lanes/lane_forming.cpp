@@ -57,7 +57,8 @@ struct LaneBatchTransform {
 class Former : public LanePoint {
  public:
   /// `rows`: the lanes of a loop are all elements of its carries' rows, else a row each.
-  Former(const JaxprData& j, const Eqn* e, bool rows = false) : j_(j), e_(e), rows_(rows) {}
+  Former(const JaxprData& j, const Eqn* e, bool rows = false, std::function<bool(Var)> stores = {})
+      : j_(j), e_(e), rows_(rows), stores_(std::move(stores)) {}
 
   /// All results of the program.
   LaneKernel run_program() {
@@ -393,7 +394,10 @@ class Former : public LanePoint {
     const NodeId step = dag().index_dim(r.dim), position = p.reverse ? dag().offset(dag().scale(step, -1), p.length - 1) : step;
     for (std::size_t k = 0; k < consts; ++k) body.set(b.first_input() + static_cast<Var>(k), operand(outer, e.inputs[k]));
     for (std::size_t k = fixed; k < e.inputs.size(); ++k) {
-      check_size(b.input_avals()[k].shape);
+      const Shape& s = b.input_avals()[k].shape;
+      check_size(s);
+      if (is_top && !e.inputs[k].is_literal() && s == batch_shape && stores_(e.inputs[k].var()))
+        outer.set(e.inputs[k].var(), memory(e.inputs[k].var()));
       body.set(b.first_input() + static_cast<Var>(k), operand(outer, e.inputs[k], {position}));
     }
     std::vector<Carry> carry;
@@ -449,6 +453,7 @@ class Former : public LanePoint {
   const JaxprData& j_;
   const Eqn* e_;
   bool rows_;
+  const std::function<bool(Var)> stores_;
   std::uint64_t outer_mask_ = 0;
   bool lanes_differ_ = false;
   std::vector<Var> buffers_;
@@ -494,7 +499,8 @@ std::optional<LaneKernel> form_lane_program(const JaxprData& j) {
   return {};
 }
 
-std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e, std::shared_ptr<const Definitions>& known) {
+std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e, std::shared_ptr<const Definitions>& known,
+                                           const std::function<bool(Var)>& stores) {
   if (!is_small_algebra(e) && !find_rule<LaneBatchTransform>(*e.op)) return {};
   if (nesting_depth(e) > Dag::kMaxDims) return {};  // it has more loops than a kernel may have
   for (Var v : e.outputs)
@@ -502,10 +508,10 @@ std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e, std
   for (Atom a : e.inputs)
     if (j.aval(a).size() == 0) return {};
   if (!known) known = std::make_shared<const Definitions>(j);
-  Former rows(j, &e, true);
+  Former rows(j, &e, true, stores);
   std::optional<LaneKernel> k = form(rows, known);
   if (k || e.op->kind != Kind::control || rows.batch_shape.size() < 2) return k;
-  Former points(j, &e);
+  Former points(j, &e, false, stores);
   return form(points, known);
 }
 

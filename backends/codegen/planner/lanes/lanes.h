@@ -1,6 +1,7 @@
 // Kernels of small work: each point of a batch (or a single one) computes all elements of small arrays one by one, in registers, through
 // loops too. Reductions, matmuls and factorisations of a few elements are written out.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,8 +20,10 @@ struct LaneKernel {
 struct Definitions;
 
 /// A kernel for a loop, or for a factorisation or triangular system, if its arrays are small enough and every point can be computed on its
-/// own; else nothing. `known`: of the program, made for the first equation that asks for it.
-std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e, std::shared_ptr<const Definitions>& known);
+/// own; else nothing. `known`: of the program, made for the first equation that asks for it. `stores`: whether an array of which each
+/// iteration reads one element a lane is better stored than seen through the movements that make it.
+std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e, std::shared_ptr<const Definitions>& known,
+                                           const std::function<bool(Var)>& stores);
 
 /// One kernel for the whole program, if all its results have the same leading dimension and each point of it can be computed on its own
 /// from small arrays; else nothing. `buffers` are inputs, constants and results.
