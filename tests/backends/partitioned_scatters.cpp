@@ -142,6 +142,28 @@ TEST_CASE("partitioned scatters: extreme numbers of windows and rows") {
   CHECK(exact([](Xs x) { return x[0].at(x[1]).add(x[2]); }, {numbers({50}, 1), zeros(kMany, int32) + 70, numbers({kMany}, 3)}));
 }
 
+TEST_CASE("partitioned scatters: several updates of one element in turn") {
+  const auto runs = [](int length, int low, int high, int astray) {
+    std::vector<std::int64_t> at(kMany);
+    for (int i = 0; i < kMany; ++i) at[static_cast<std::size_t>(i)] = low + (i % astray == 0 ? i * 31 : i / length) % (high - low);
+    return astype(array(at, Shape{kMany}), int32);
+  };
+  for (const DType t : {int16, int32, uint64, float16, float32, float64, complex64})
+    for (const auto mode : {GatherScatterMode::clip, GatherScatterMode::fill_or_drop, GatherScatterMode::promise_in_bounds})
+      for (const int length : {1, 12, 3000}) {
+        INFO(t.name(), " ", static_cast<int>(mode), " ", length);
+        const bool outside = mode != GatherScatterMode::promise_in_bounds;
+        const Arrays args{numbers({300}, 1, t), runs(length, outside ? -40 : 0, outside ? 350 : 300, 7), numbers({kMany}, 3, t)};
+        CHECK(exact([=](Xs x) { return scatter_by<detail::ScatterAdd>(x[0], x[1], x[2], mode); }, args));
+        CHECK(exact([=](Xs x) { return scatter_by<detail::Scatter>(x[0], x[1], x[2], mode); }, args));
+        if (!t.is_complex()) CHECK(exact([=](Xs x) { return scatter_by<detail::ScatterMax>(x[0], x[1], x[2], mode); }, args));
+      }
+  // Of which each is computed from the row, and rows of two dimensions.
+  const Arrays args{numbers({80}, 1), runs(9, 0, 80, kMany), numbers({kMany}, 3)};
+  CHECK(exact([](Xs x) { return x[0].at(x[1]).add(x[2] * astype(x[1], float32)); }, args));
+  CHECK(exact([](Xs x) { return reshape(x[0], {8, 10}).at(floor_divide(x[1], 10), x[1] % 10).add(x[2]); }, args));
+}
+
 TEST_CASE("partitioned scatters: one after another, of computed indices and updates") {
   const auto deposit = [](Xs x) {
     Array grid = zeros({40, 30});
