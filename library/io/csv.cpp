@@ -19,6 +19,8 @@
 namespace weft {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 struct Field {
   std::string text;
   bool quoted = false;
@@ -33,10 +35,10 @@ class CsvReader {
  public:
   CsvReader(const std::string& text, const CsvOptions& options, std::string origin, SourceLoc loc)
       : text_(text), options_(options), origin_(std::move(origin)), loc_(loc) {
-    if (text_.substr(0, 3) == "\xef\xbb\xbf") at_ = 3;  // a byte order mark
+    if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
     for (int i = 0; i < options.skip_lines && at_ < text_.size(); ++i, ++number_) {
-      const std::size_t end = text_.find('\n', at_);
-      at_ = end == text_.npos ? text_.size() : end + 1;
+      at_ = std::min(text_.find_first_of("\r\n", at_), text_.size());
+      end_line();
     }
   }
   [[noreturn]] void fail(const std::string& where, const std::string& problem) const {
@@ -48,16 +50,21 @@ class CsvReader {
       line = {{}, ++number_};
       do line.fields.push_back(field());
       while (at_ < text_.size() && text_[at_] == options_.delimiter && ++at_);
-      if (at_ < text_.size() && text_[at_] == '\r') ++at_;
-      if (at_ < text_.size() && text_[at_] == '\n') ++at_;
+      end_line();
       if (line.fields.size() > 1 || !line.fields[0].text.empty() || line.fields[0].quoted) return true;
     }
     return false;
   }
 
  private:
-  bool at_line_end() const {
-    return at_ >= text_.size() || text_[at_] == '\n' || (text_[at_] == '\r' && (at_ + 1 >= text_.size() || text_[at_ + 1] == '\n'));
+  bool at_line_end() const { return at_ >= text_.size() || text_[at_] == '\n' || text_[at_] == '\r'; }
+  /// Passes over the end of a line: \n, \r\n or \r.
+  void end_line() {
+    if (at_ >= text_.size()) return;
+    if (text_.substr(at_, 2) == "\r\n")
+      at_ += 2;
+    else if (at_line_end())
+      ++at_;
   }
   Field field() {
     const auto is_space = [&](char c) { return (c == ' ' || c == '\t') && c != options_.delimiter; };
@@ -114,15 +121,40 @@ Read read_number(std::string_view text, T& out) {
   return Read::too_large;
 }
 
-/// Whether an integer is one of the dtype's; others always fit.
+/// Whether a number is in the dtype's range.
 template <class T>
 bool fits(T value, DType dtype) {
+  if constexpr (std::is_floating_point_v<T>) return !detail::rounds_to_infinity(value, dtype);
   return detail::with_storage(dtype, [&]<class S>() {
     if constexpr (std::is_integral_v<T> && std::is_integral_v<S> && !std::is_same_v<S, bool>)
       return value >= static_cast<T>(std::numeric_limits<S>::min()) && value <= static_cast<T>(std::numeric_limits<S>::max());
     else
       return true;
   });
+}
+
+/// A field as messages quote it.
+std::string quoted(const std::string& text) {
+  constexpr std::size_t most = 60;
+  return text.size() <= most ? "'" + text + "'" : "'" + text.substr(0, most) + "...'";
+}
+
+/// Whether the first line names the columns, as far as that can be seen.
+bool looks_like_names(const std::vector<Line>& lines) {
+  const std::vector<Field>& first = lines[0].fields;
+  for (std::size_t c = 0; c < first.size(); ++c) {
+    double number = 0;
+    if (!first[c].text.empty() && read_number(first[c].text, number) == Read::no_number) return true;
+    if (first[c].quoted && lines.size() > 1 && !lines[1].fields[c].quoted) return true;
+  }
+  return false;
+}
+/// Whether a name must be written in quotes to be read back as this name.
+bool needs_quotes(const std::string& name) {
+  double number = 0;
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  return name.empty() || is_blank(name.front()) || is_blank(name.back()) || name.find_first_of(",\"\r\n") != name.npos ||
+         name.starts_with(kByteOrderMark) || read_number(name, number) != Read::no_number;
 }
 
 /// Reads the values as T, and gives them as an array of the dtype that is wanted.
@@ -140,9 +172,9 @@ Array values_of(const std::vector<Line>& lines, const std::vector<std::size_t>& 
         if (!options.missing) reader.fail(where, "the field is empty, and CsvOptions.missing is not set");
         value = static_cast<T>(*options.missing);
       } else if (read_number(text, value) != Read::number) {
-        reader.fail(where, fmt::format("'{}' is not a {} number", text, options.dtype.name()));
+        reader.fail(where, fmt::format("{} is not a {} number", quoted(text), options.dtype.name()));
       }
-      if (!fits(value, options.dtype)) reader.fail(where, fmt::format("'{}' is not a {} number", text, options.dtype.name()));
+      if (!fits(value, options.dtype)) reader.fail(where, fmt::format("{} is not a {} number", quoted(text), options.dtype.name()));
       values.push_back(value);
     }
   const Shape shape{lines.size(), columns.size()};
@@ -166,10 +198,7 @@ static Csv read_csv(const std::string& text, const CsvOptions& options, const ch
     lines.push_back(std::move(line));
   }
   if (lines.empty()) reader.fail("line 1", "there is no table");
-  const bool header = options.header ? *options.header : std::any_of(lines[0].fields.begin(), lines[0].fields.end(), [](const Field& f) {
-    double number = 0;
-    return !f.text.empty() && read_number(f.text, number) == Read::no_number;
-  });
+  const bool header = options.header ? *options.header : looks_like_names(lines);
   Csv out;
   std::vector<std::string> all;
   if (header)
@@ -185,6 +214,8 @@ static Csv read_csv(const std::string& text, const CsvOptions& options, const ch
       reader.fail(fmt::format("line {}", lines[0].number),
                   fmt::format("there is no column '{}'; {}", wanted,
                               all.empty() ? "the columns have no names" : fmt::format("there are {}", fmt::join(all, ", "))));
+    if (std::find(found + 1, all.end(), wanted) != all.end())
+      reader.fail(fmt::format("line {}", lines[0].number), fmt::format("the name {} is there twice", quoted(wanted)));
     columns.push_back(static_cast<std::size_t>(found - all.begin()));
     out.names.push_back(wanted);
   }
@@ -193,7 +224,7 @@ static Csv read_csv(const std::string& text, const CsvOptions& options, const ch
     out.values = values_of<std::uint64_t>(lines, columns, reader, options, loc);
   else if (options.dtype.is_signed())
     out.values = values_of<std::int64_t>(lines, columns, reader, options, loc);
-  else if (options.dtype.is_floating() && options.dtype.itemsize() <= 4)
+  else if (options.dtype == float32)
     out.values = values_of<float>(lines, columns, reader, options, loc);  // rounded once
   else
     out.values = values_of<double>(lines, columns, reader, options, loc);
@@ -213,6 +244,8 @@ Array Csv::column(const std::string& name, SourceLoc loc) const {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())
     throw IoError(fmt::format("Csv::column: there is no column '{}'; there are {}", name, fmt::join(names, ", ")), loc);
+  if (std::find(found + 1, names.end(), name) != names.end())
+    throw IoError(fmt::format("Csv::column: there are two columns '{}'; take one of `values` by its number", name), loc);
   return values(slice(), found - names.begin());
 }
 
@@ -227,7 +260,7 @@ void save_csv(const std::string& path, const Array& values, const std::vector<st
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     text += i ? "," : "";
-    if (names[i].find_first_of(",\"\r\n") == std::string::npos && !names[i].empty()) {
+    if (!needs_quotes(names[i])) {
       text += names[i];
       continue;
     }

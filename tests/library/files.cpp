@@ -151,6 +151,54 @@ TEST_CASE("CSV: what is no table is refused with line and column") {
   CHECK(refuses<IoError>([] { load_csv("/nowhere.csv"); }, {"load_csv", "/nowhere.csv", "files.cpp:"}));
 }
 
+TEST_CASE("CSV: a number is rounded once to its dtype, or is beyond its range") {
+  // Halfway between two numbers of the dtype but for a little that float32 doesn't show.
+  CHECK(parse_csv("1.00390625000001\n", {.dtype = bfloat16}).values.item<float>() == 1.0078125f);
+  CHECK(parse_csv("1.00048828125000001\n", {.dtype = float16}).values.item<float>() == 1.f);
+  CHECK(parse_csv("1.0004882812501\n", {.dtype = float16}).values.item<float>() == 1.0009765625f);
+  CHECK(parse_csv("65519\n", {.dtype = float16}).values.item<float>() == 65504.f);
+  const std::pair<DType, const char*> beyond[] = {{float16, "65520"}, {bfloat16, "3.4e38"}, {float32, "1e39"}, {float64, "1e309"}};
+  for (const auto& [dtype, text] : beyond) {
+    const std::string name(dtype.name());
+    CHECK(refuses<IoError>([&, d = dtype, t = text] { parse_csv(t, {.header = false, .dtype = d}); },
+                           {"line 1, column 1", text, name.c_str()}));
+    CHECK(parse_csv("inf\n", {.header = false, .dtype = dtype}).values.item<double>() == std::numeric_limits<double>::infinity());
+  }
+  CHECK(refuses<DTypeError>([] { parse_csv("1,\n", {.missing = 1e300}); }, {"CsvOptions.missing", "beyond the range of float32"}));
+  CHECK(std::isnan(parse_csv("1\n\"\"\n", {.missing = std::nan("")}).values[1].item<float>()));
+}
+
+TEST_CASE("CSV: lines end as any system ends them") {
+  const Array want = array({{1.f, 2.f}, {3.f, 4.f}});
+  for (const char* end : {"\n", "\r\n", "\r"}) {
+    const std::string e = end;
+    CHECK(same(parse_csv("1,2" + e + "3,4").values, want));
+    CHECK(same(parse_csv("a,\"b\"" + e + "1,2" + e + e + "3,\"4\" " + e).values, want));
+    CHECK(same(parse_csv("about" + e + e + "1,2" + e + "3,4", {.skip_lines = 2}).values, want));
+    CHECK(refuses<IoError>([&] { parse_csv("a" + e + "1" + e + "x" + e); }, {"line 3, column 1"}));
+  }
+}
+
+TEST_CASE("CSV: a name is one column's, and is read as it was written") {
+  const Csv twice = parse_csv("a,b,a\n1,2,3\n");
+  CHECK(twice.column("b").item<float>() == 2);
+  CHECK(refuses<IoError>([&] { twice.column("a"); }, {"two columns 'a'"}));
+  CHECK(refuses<IoError>([] { parse_csv("a,b,a\n1,2,3\n", {.columns = {"a"}}); }, {"line 1", "'a' is there twice"}));
+  const Folder folder;
+  const std::string path = folder.path + "/t.csv";
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{"0", "1"}, {" a", "b\t"}, {"\xef\xbb\xbfx", "y"}, {"nan", ""}, {"a\rb", "c\nd"}, {"true", "1e5"}}) {
+    save_csv(path, ones({3, 2}), names);
+    const Csv t = load_csv(path);
+    CHECK(t.names == names);
+    CHECK(t.values.shape() == Shape{3, 2});
+  }
+  // Quotes around everything say nothing.
+  CHECK(parse_csv("\"1\",\"2\"\n\"3\",\"4\"\n").values.shape() == Shape{2, 2});
+  const std::string long_text(100'000, 'x');
+  CHECK(message_of<IoError>([&] { parse_csv("1\n" + long_text + "\n"); }).size() < 500);
+}
+
 TEST_CASE("CSV: what is written is read again, bit for bit") {
   const Folder folder;
   const std::string path = folder.path + "/t.csv";
