@@ -64,6 +64,13 @@ class Importer {
     if (!schema->release || !array->release) fail("", "the schema or the array was released already");
     if (!schema->format) fail("", "the schema has no format");
   }
+  /// How many of its elements, or a table's rows, are missing, whatever the producer says of it.
+  static std::int64_t count_missing(const ArrowArray& a) {
+    if (a.null_count == 0 || a.n_buffers < 1 || !a.buffers || !a.buffers[0]) return 0;
+    std::int64_t n = 0;
+    for (std::int64_t i = 0; i < a.length; ++i) n += !bit(a.buffers[0], a.offset + i);
+    return n;
+  }
   /// The dtype of the array; throws if it can't be read.
   DType check(const ArrowSchema& schema, const ArrowArray& a, const std::string& column) const {
     const auto* const found = std::find_if(std::begin(kFormats), std::end(kFormats),
@@ -76,10 +83,10 @@ class Importer {
     const auto end = detail::checked_sum(a.length, a.offset);
     if (!end || !detail::checked_product(*end, 16) || a.n_buffers != 2 || !a.buffers || (a.length > 0 && !a.buffers[1]))
       fail(column, "the array is malformed: its length, offset or buffers are invalid");
-    if (a.null_count != 0 && a.buffers[0] && !options_.null && count_nulls(a) > 0)
-      fail(column, fmt::format("{} of {} values are missing; set ArrowOptions.null to the value for them", count_nulls(a), a.length));
-    if (options_.null && a.null_count != 0 && a.buffers[0])
-      detail::check_stand_in(*options_.null, found->second, operation_, "ArrowOptions.null", loc_);
+    const std::int64_t missing = count_missing(a);
+    if (missing > 0 && !options_.null)
+      fail(column, fmt::format("{} of {} values are missing; set ArrowOptions.null to the value for them", missing, a.length));
+    if (missing > 0) detail::check_stand_in(*options_.null, found->second, operation_, "ArrowOptions.null", loc_);
     return found->second;
   }
   Array make(const ArrowArray& a, DType dtype, const detail::Ref<Owned>& owner) const {
@@ -92,7 +99,7 @@ class Importer {
       const void* const first = a.length > 0 ? static_cast<const char*>(a.buffers[1]) + a.offset * dtype.itemsize() : nullptr;
       out = from_memory(first, {a.length}, dtype, [owner] {}, {}, loc_);
     }
-    if (!options_.null || !a.buffers[0] || a.null_count == 0) return out;
+    if (count_missing(a) == 0) return out;
     std::vector<Byte> there(static_cast<std::size_t>(a.length));
     for (std::int64_t i = 0; i < a.length; ++i) there[static_cast<std::size_t>(i)] = bit(a.buffers[0], a.offset + i);
     return where(array(there, loc_) != 0, out, convert(*options_.null, dtype));
@@ -101,11 +108,6 @@ class Importer {
  private:
   using Byte = unsigned char;
   static Byte bit(const void* bits, std::int64_t i) { return static_cast<Byte>(static_cast<const Byte*>(bits)[i / 8] >> (i % 8) & 1); }
-  static std::int64_t count_nulls(const ArrowArray& a) {
-    std::int64_t n = 0;
-    for (std::int64_t i = 0; i < a.length; ++i) n += !bit(a.buffers[0], a.offset + i);
-    return n;
-  }
 
   const char* operation_;
   const ArrowOptions& options_;
@@ -154,17 +156,19 @@ std::map<std::string, Array> from_arrow_columns(void* schema, void* array, Arrow
     throw DTypeError(fmt::format("from_arrow_columns: the format '{}' is not a table; use from_arrow for a column", s->format), loc);
   if (s->n_children != a->n_children || s->n_children < 0 || (s->n_children > 0 && (!s->children || !a->children)))
     importer.fail("", "the columns of the schema are not those of the array");
-  if (a->null_count > 0 && a->n_buffers > 0 && a->buffers && a->buffers[0]) importer.fail("", "rows are missing as a whole");
+  if (a->length < 0 || a->offset < 0) importer.fail("", "the table is malformed: its length or offset is negative");
   std::vector<std::pair<std::string, DType>> columns;
   for (std::int64_t i = 0; i < s->n_children; ++i) {
     if (!s->children[i] || !a->children[i] || !s->children[i]->format) importer.fail("", fmt::format("column {} is null", i));
     const std::string name = s->children[i]->name ? s->children[i]->name : "";
+    if (!s->children[i]->release || !a->children[i]->release) importer.fail(name, "the column was released already, or moved elsewhere");
     if (std::any_of(columns.begin(), columns.end(), [&](const auto& c) { return c.first == name; }))
       importer.fail(name, "the name is used twice");
     columns.emplace_back(name, importer.check(*s->children[i], *a->children[i], name));
     const auto end = detail::checked_sum(a->offset, a->length);
     if (!end || a->children[i]->length < *end) importer.fail(name, "the column is shorter than the table");
   }
+  if (Importer::count_missing(*a) > 0) importer.fail("", "rows are missing as a whole");
   const detail::Ref<Owned> owner = take(s, a);
   std::map<std::string, Array> out;
   for (std::size_t i = 0; i < columns.size(); ++i) {

@@ -312,6 +312,26 @@ TEST_CASE("Arrow's columns, both ways") {
   s.n_children = a.n_children = 2, s.children = fields, a.children = columns;
   CHECK(refuses<IoError>([&] { from_arrow_columns(&s, &a); }, {"column 'x'", "shorter"}));
 
+  // Rows that are missing as a whole, whether or not the producer has counted them.
+  const void* rows[1] = {there};
+  for (const std::int64_t count : {1, -1}) {
+    s = schema_of("+s"), a = array_of(3, rows, count, 1);
+    s.n_children = a.n_children = 2, s.children = fields, a.children = columns, a.n_buffers = 1;
+    CHECK(refuses<IoError>([&] { from_arrow_columns(&s, &a); }, {"rows are missing"}));
+    a.length = 1;  // the rows of which none is missing
+    CHECK(holds(from_arrow_columns(&s, &a).at("x"), {1}, {1}));
+  }
+  // A column that somebody has taken already.
+  s = schema_of("+s"), a = array_of(3, nullptr);
+  s.n_children = a.n_children = 2, s.children = fields, a.children = columns;
+  first.release = nullptr;
+  CHECK(refuses<IoError>([&] { from_arrow_columns(&s, &a); }, {"column 'x'", "released already"}));
+  // A value for missing ones that the dtype lacks matters only where one is missing.
+  const unsigned char all_there[1] = {0xff};
+  const void* none_missing[2] = {all_there, values};
+  s = schema_of("l"), a = array_of(5, none_missing, -1);
+  CHECK(from_arrow(&s, &a, {.null = std::nan("")}).size() == 5);
+
   for (const DType dtype : {bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64}) {
     CAPTURE(dtype.name());
     const Array x = convert(arange(11) % 3, dtype);
