@@ -11,6 +11,7 @@
 #include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/convolution.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/promote.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
 #include "weft/core/ops/common.h"
@@ -243,7 +244,8 @@ Array polysub(Arg a, Arg b) {
 }
 Array polymul(Arg a, Arg b) {
   LocScope scope(a.where());
-  return convolve(floating(vector_of("polymul", a)), floating(vector_of("polymul", b)));
+  const std::vector<Array> factors = detail::promoted({vector_of("polymul", a), vector_of("polymul", b)}, a.where());
+  return convolve(floating(factors[0]), floating(factors[1]));
 }
 Array polyder(Arg p, Int m) {
   LocScope scope(p.where());

@@ -11,6 +11,7 @@
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/elementwise/bitcast.h"
+#include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/numpy/numpy.h"
 #include "weft/transforms/control/control_flow.h"
@@ -27,6 +28,15 @@ Array floating(const Arg& x) { return detail::as_dtype(x.array(), detail::inexac
 void want_integers(const char* operation, const Arg& x) {
   if (!x.array().dtype().is_integer())
     throw DTypeError(fmt::format("{}: {} are not integers", operation, detail::to_string(x.aval())), detail::effective_loc(x.where()));
+}
+/// The operands in their common dtype, which is one of integers.
+std::array<Array, 2> integer_operands(const char* operation, const Arg& x, const Arg& y) {
+  const auto [a, b] = detail::promote_operands(operation, x, y);
+  if (!a.dtype().is_integer())
+    throw DTypeError(
+        fmt::format("{}: {} and {} have no common dtype of integers", operation, detail::to_string(x.aval()), detail::to_string(y.aval())),
+        detail::effective_loc(x.where()));
+  return {a, b};
 }
 
 /// How a floating dtype of 32 or 64 bits keeps its numbers.
@@ -72,7 +82,8 @@ Array arctan2(Arg y, Arg x) { return atan2(y, x); }
 Array power(Arg x, Arg y) { return pow(x, y); }
 Array float_power(Arg x, Arg y) {
   LocScope scope(x.where());
-  return pow(floating(x), floating(y));
+  const auto [base, exponent] = detail::promote_inexact("float_power", x, y);
+  return pow(base, exponent);
 }
 Array true_divide(Arg x, Arg y) { return divide(x, y); }
 Array mod(Arg x, Arg y) { return remainder(x, y); }
@@ -204,11 +215,10 @@ Array ldexp(Arg x, Arg exponent) {
 }
 Array gcd(Arg x, Arg y) {
   LocScope scope(x.where());
-  want_integers("gcd", x), want_integers("gcd", y);
-  const DType dtype = promote_types(x.array().dtype(), y.array().dtype());
-  const Array both = x.array() * 0 + y.array() * 0;  // of their common shape
+  const auto [v, w] = integer_operands("gcd", x, y);
+  const Array both = v * 0 + w * 0;  // of their common shape
   using Pair = std::pair<Array, Array>;
-  const Pair start{abs(convert(both + x, dtype)), abs(convert(both + y, dtype))};
+  const Pair start{abs(convert(both + v, v.dtype())), abs(convert(both + w, w.dtype()))};
   return while_loop([](const Pair& p) { return any(p.second != 0); },
                     [](const Pair& p) {
                       const auto& [a, b] = p;
@@ -220,7 +230,8 @@ Array gcd(Arg x, Arg y) {
 }
 Array lcm(Arg x, Arg y) {
   LocScope scope(x.where());
-  const Array divisor = gcd(x, y), a = abs(convert(x, divisor.dtype())), b = abs(convert(y, divisor.dtype()));
+  const auto [v, w] = integer_operands("lcm", x, y);
+  const Array divisor = gcd(v, w), a = abs(v), b = abs(w);
   return where(divisor == 0, 0, a * div(b, where(divisor == 0, 1, divisor)));
 }
 Array select(Args conditions, Args choices, Arg otherwise) {

@@ -10,6 +10,7 @@
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/convolution.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/promote.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
 #include "weft/core/ops/common.h"
@@ -133,7 +134,7 @@ Array poly(Arg given) {
 }
 std::pair<Array, Array> polydiv(Arg u, Arg v) {
   LocScope scope(u.where());
-  const DType dtype = promote_types(floating(u.array()).dtype(), floating(v.array()).dtype());
+  const DType dtype = detail::inexact_dtype(detail::common_dtype({u.array(), v.array()})).dtype;
   Array rest = convert(atleast_1d(u.array()), dtype);
   const Array divisor = convert(atleast_1d(v.array()), dtype);
   if (rest.ndim() != 1 || divisor.ndim() != 1 || rest.size() == 0 || divisor.size() == 0)

@@ -11,6 +11,7 @@
 #include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/promote.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
 #include "weft/core/ops/common.h"
@@ -74,8 +75,9 @@ Array average(Arg x, Axis argument, AverageOptions options) {
   LocScope scope(x.where());
   const Axis& axis = axis_of(argument, options.axis, "average", x.where());
   if (!options.weights) return mean(x, axis, {.keepdims = options.keepdims});
-  Array w = *options.weights;
-  const Array v = floating(x.array());
+  const std::vector<Array> both = detail::promoted({x.array(), *options.weights}, x.where());
+  const Array v = floating(both[0]);
+  Array w = floating(both[1]);
   if (w.shape() != v.shape()) {
     if (axis.axes().size() != 1 || w.ndim() != 1 || w.shape()[0] != v.shape()[axis_of(x, axis.axes()[0], "average")])
       refuse(x, fmt::format("average: the weights {} must have the shape of {}, or be a vector along its one axis", to_string(w.aval()),
@@ -241,7 +243,8 @@ Array polyfit(Arg x, Arg y, Int degree, PolyfitOptions options) {
                           to_string(xs.aval()), to_string(ys.aval())));
   if (degree < 0)
     throw Error(fmt::format("polyfit: the degree is {}; it must be 0 at least", std::int64_t{degree}), detail::effective_loc(x.where()));
-  Array rows = vander(floating(xs), std::int64_t{degree} + 1), values = floating(ys);
+  const std::vector<Array> both = detail::promoted({xs, ys}, x.where());
+  Array rows = vander(floating(both[0]), std::int64_t{degree} + 1), values = floating(both[1]);
   if (options.w) {
     if (options.w->shape() != xs.shape())
       refuse(x, fmt::format("polyfit: the weights are {} and the points {}; each point has one", to_string(options.w->aval()),

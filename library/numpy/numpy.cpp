@@ -14,6 +14,7 @@
 #include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/promote.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
 #include "weft/core/ops/common.h"
@@ -265,7 +266,8 @@ Array trapezoid(Arg y, double dx, AxisNumber axis) {
 Array trapezoid(Arg y, Arg x, AxisNumber axis) {
   LocScope scope(y.where());
   const int dim = axis_of(y, axis, "trapezoid");
-  const Array samples = floating(y.array()), places = floating(x.array());
+  const std::vector<Array> both = detail::promoted({y.array(), x.array()}, y.where());
+  const Array samples = floating(both[0]), places = floating(both[1]);
   if (x.array().ndim() == 0) return trapezoids(samples, places, dim);
   if (x.array().ndim() > 1) return trapezoids(samples, diff(places, 1, axis), dim);
   if (x.array().size() != y.array().shape()[dim])
