@@ -31,6 +31,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// What is kept of each process must fit into memory.
+constexpr int kMostProcesses = 1 << 20;
+
 std::atomic<ProcessWorld*> world{nullptr};
 std::atomic<bool> initialized{false};
 
@@ -219,8 +222,8 @@ struct DevicesOfAll {
 };
 
 /// Takes this process's devices and learns of the others'. If one can't take its own, all fail with its reason.
-DevicesOfAll meet_for_devices(ControlClient& client, int rank, int size, bool launched, Seconds timeout, SourceLoc loc) {
-  const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout);
+DevicesOfAll meet_for_devices(ControlClient& client, int rank, int size, bool launched, Clock::time_point deadline, Seconds timeout,
+                              SourceLoc loc) {
   const auto key = [](int r) { return fmt::format("devices/{}", r); };
   try {
     client.set(key(rank), text_of(take_devices(launched, loc)));
@@ -340,6 +343,10 @@ Membership join_by_address(const distributed::InitializeOptions& o, std::optiona
   m.size = checked_int(*size, "distributed::initialize", "num_processes", loc);
   if (m.size < 1 || m.rank < 0 || m.rank >= m.size)
     throw DistributedError(fmt::format("distributed::initialize: there is no process {} of {}", m.rank, m.size), loc);
+  if (m.size > kMostProcesses)
+    throw DistributedError(
+        fmt::format("distributed::initialize: num_processes (WEFT_NUM_PROCESSES) is {}; it may be {} at most", m.size, kMostProcesses),
+        loc);
   m.joined.address = parse_address(o.coordinator_address), m.joined.token = o.token;
   // Other users of the machine can connect to the loopback interface too.
   if (o.token.empty() && m.size > 1)
@@ -373,7 +380,7 @@ void begin_world(Membership m, const distributed::InitializeOptions& o, Clock::t
       std::make_unique<ControlClient>(m.joined.address, m.joined.token, m.rank, m.size, &state, Seconds(*o.initialization_timeout));
   DevicesOfAll devices;
   try {
-    devices = meet_for_devices(*client, m.rank, m.size, m.launched, Seconds(deadline - Clock::now()), loc);
+    devices = meet_for_devices(*client, m.rank, m.size, m.launched, deadline, Seconds(*o.initialization_timeout), loc);
   } catch (...) {
     // The process that keeps the store stays until the others have read why; it does not wait longer for one that never came.
     if (m.rank == 0) client->leave_failed(std::clamp(Seconds(deadline - Clock::now()), Seconds(1), Seconds(60)));

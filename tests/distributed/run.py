@@ -152,6 +152,8 @@ def without_mpi():
                 ("no coordinator", "no coordinator address to meet at", dict(WEFT_NUM_PROCESSES="2", WEFT_PROCESS_ID="0")),
                 ("no process id", "but not the number of processes", dict(WEFT_COORDINATOR="127.0.0.1:1")),
                 ("no such process", "there is no process 2 of 2", dict(WEFT_COORDINATOR="127.0.0.1:1", WEFT_NUM_PROCESSES="2", WEFT_PROCESS_ID="2")),
+                ("more processes than any job has", "it may be 1048576 at most",
+                 dict(WEFT_COORDINATOR="127.0.0.1:1", WEFT_NUM_PROCESSES="2147483647", WEFT_PROCESS_ID="0", WEFT_TOKEN="x")),
                 ("no token", "give all processes one secret", dict(WEFT_COORDINATOR="192.0.2.1:1", WEFT_NUM_PROCESSES="2", WEFT_PROCESS_ID="0")),
                 ("no token on one machine", "give all processes one secret", dict(WEFT_COORDINATOR="127.0.0.1:1", WEFT_NUM_PROCESSES="2", WEFT_PROCESS_ID="0")),
                 ("no address", "is not of the form host:port", dict(WEFT_COORDINATOR="nowhere", WEFT_NUM_PROCESSES="2", WEFT_PROCESS_ID="0")),
