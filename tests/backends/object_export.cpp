@@ -258,6 +258,21 @@ TEST_CASE("export: arrays that are null or not aligned are refused") {
   CHECK(plus(good, nowhere) == WEFT_AOT_BAD_POINTER);
 }
 
+TEST_CASE("export: large results may begin at any element") {
+  const Folder folder;
+  const std::int64_t n = 4'000'000;
+  export_object(jit([](const Array& x) { return x * 2; }).lower(ShapeDtypeStruct{{n}, float32}).compile(), folder.path + "/twice");
+  const Linked library(folder.path + "/twice");
+  const std::vector<float> in(static_cast<std::size_t>(n), 3.f);
+  for (const std::size_t first : {0, 1, 3}) {
+    std::vector<float> out(static_cast<std::size_t>(n) + 8);
+    const void* from[] = {in.data()};
+    void* to[] = {out.data() + first};
+    CHECK(library.find("twice")(from, to) == WEFT_AOT_OK);
+    CHECK(std::count(out.begin(), out.end(), 6.f) == n);
+  }
+}
+
 TEST_CASE("export: what no object file can hold is refused by name") {
   const auto refused = [](const std::function<Arrays(const Arrays&)>& f, const std::vector<std::string>& words) {
     return refuses<CompileError>([&] { run(f, {numbers({32})}); }, words);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string_view>
 
@@ -39,7 +40,9 @@ class ProgramWriter {
                         {})),
         constants_(constants),
         ir_(module.getContext()) {
-    for (const Kernel& k : p_.kernels) schedules_.push_back(make_schedule(k, vectors_.vector_bytes));
+    // The caller's arrays are aligned to their elements, and stores past the caches write whole aligned vectors.
+    const Target target{.vector_bytes = vectors_.vector_bytes, .streamed_result = std::numeric_limits<std::int64_t>::max()};
+    for (const Kernel& k : p_.kernels) schedules_.push_back(make_schedule(k, target));
   }
 
   llvm::Function* run() {
