@@ -106,6 +106,35 @@ TEST_CASE("a bounded while loop has a reverse derivative, one without a bound an
   CHECK(test::refuses<TracerError>([&] { grad(unbounded)(3.f); }, {"max_steps", "while_loop"}));
 }
 
+TEST_CASE("a while loop without a bound is linearized: its linear part runs the loop again") {
+  auto f = [](Array x, Array w) {
+    const auto [n, y] =
+        while_loop([](std::pair<Array, Array> c) { return c.second(0) < 100; },
+                   [&](std::pair<Array, Array> c) { return std::pair{c.first + 1, c.second * c.second * w}; }, std::pair{array(0), x});
+    return y * n;
+  };
+  const Array x = array({2.f, 3.f}), w = array({1.5f, 0.5f});
+  const std::tuple in(x, w), by(array({1.f, -1.f}), array({0.5f, 2.f}));
+  const Array want = jvp(f, in, by).second;
+  const auto same = [](const Array& a, const Array& b) { return allclose(a, b, 1e-5).item<bool>(); };
+  const auto [y, linear] = linearize(f, x, w);
+  CHECK(same(y, f(x, w)));
+  CHECK(same(std::apply(linear, by), want));
+  CHECK(same(std::apply(jit(linear), by), want));
+  CHECK(same(vmap(linear)(stack({std::get<0>(by), x}), stack({std::get<1>(by), w}))[0], want));
+  const auto each = [&](Array c) { return scan([&](Array s, None) { return std::pair{f(s, w) / 1000, s}; }, c, none, 2).first; };
+  CHECK(same(linearize(each, x).second(x), jvp(each, x, x).second));
+  CHECK(test::refuses<TracerError>([&] { vjp(f, x, w).second(x); }, {"max_steps", "while_loop", "control_flow.cpp"}));
+  auto shown = [](Array v) {
+    const auto step = [](Array a) {
+      io_callback([](Array u) { return u; }, ShapeDtypeStruct({}, float32), stop_gradient(a));
+      return a * 2;
+    };
+    return while_loop([](Array a) { return a < 100; }, step, v);
+  };
+  CHECK(test::refuses<TracerError>([&] { linearize(shown, array(3.f)); }, {"io_callback", "second time"}));
+}
+
 TEST_CASE("the memory of a bounded while loop's reverse mode grows as the square root of the bound") {
   auto bytes = [](int n) {
     auto f = [n](Array x) {

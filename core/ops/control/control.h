@@ -32,10 +32,10 @@ struct While {
   };
   static constexpr std::string_view name = "while", doc = "Repeats the body while the condition holds.";
   static constexpr Kind kind = Kind::control;
-  static constexpr bool not_linear = true;
   static std::vector<Aval> abstract_eval(const OpContext& c);
   static JvpResult jvp_call(const JvpContext& c);
   static JvpResult linearize_call(const JvpContext& c);
+  static std::vector<Tangent> transpose(const TransposeContext& c);
   static BatchResult batch(const BatchContext& c);
 };
 

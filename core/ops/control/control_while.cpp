@@ -10,6 +10,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/liveness.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/control/checkpointed_loop.h"
 #include "weft/core/ops/control/control.h"
@@ -152,13 +153,15 @@ JvpResult While::linearize_call(const JvpContext& c) {
   if (std::find(carry.begin(), carry.end(), true) == carry.end())
     return {bind_primitive(c.op, c.params, c.in, c.loc), std::vector<Tangent>(carry.size())};
   if (p.checkpoints != 0) return linearize_checkpointed(p, c, carry);
-  if (p.max_steps <= 0)
-    throw TracerError(
-        "while_loop: reverse-mode differentiation needs the number of steps to be bounded, as every step's values are kept; give the bound "
-        "with {.max_steps = n}, or have few states kept, of any number of steps, with {.checkpoints = Checkpoints::logarithmic}; or use "
-        "scan "
-        "or fori_loop with constant bounds, or differentiate forward with jvp or jacfwd",
-        effective_loc(c.loc));
+  if (p.max_steps <= 0) {
+    // The steps' values can't be kept: the linear part runs the loop again, with tangents. It can't be transposed.
+    if (performs_io(p.body_jaxpr) || performs_io(p.cond_jaxpr))
+      throw TracerError(
+          "while_loop: linearize runs a loop without a bound a second time, with tangents, so that an io_callback in it would be repeated; "
+          "give the bound with {.max_steps = n}, or differentiate with jvp",
+          effective_loc(c.loc));
+    return {bind_primitive(c.op, c.params, c.in, c.loc), jvp_call(c).tangents};
+  }
   const LinearizedProgram lin = linearize_program(bounded_while(p, c.in, c.loc), nonzero_of(c.tangents));
   std::vector<Array> r = eval_jaxpr(lin.primal, c.in);
   const std::size_t num_out = lin.nonzero_out.size();
@@ -170,6 +173,20 @@ JvpResult While::linearize_call(const JvpContext& c) {
   std::size_t next = 0;
   for (std::size_t i : where_true(lin.nonzero_out)) result.tangents[i] = tangents_out[next++];
   return result;
+}
+
+std::vector<Tangent> While::transpose(const TransposeContext& c) {
+  const Params& p = c.get<Params>();
+  // A loop that goes on as long as its linear operands say is not linear.
+  const LiveSet read = live_set_of(p.cond_jaxpr);
+  const auto consts = static_cast<std::size_t>(p.cond_nconsts), skipped = static_cast<std::size_t>(p.body_nconsts);
+  for (std::size_t i = 0; i < p.cond_jaxpr.data().input_avals().size(); ++i)
+    if (read.input(p.cond_jaxpr, i)) (void)c.in[i < consts ? i : i + skipped].known();
+  throw TracerError(
+      "while_loop: reverse-mode differentiation needs the number of steps to be bounded, as every step's values are kept; give the bound "
+      "with {.max_steps = n}, or have few states kept, of any number of steps, with {.checkpoints = Checkpoints::logarithmic}; or use scan "
+      "or fori_loop with constant bounds, or differentiate forward with jvp, linearize or jacfwd",
+      effective_loc(c.loc));
 }
 
 While::Params while_lanes(const While::Params& p, const std::vector<Aval>& cond_consts, const std::vector<Aval>& body_consts,
