@@ -93,6 +93,27 @@ TEST_CASE("a result that is one for all rows has a derivative whose bits don't d
   CHECK(allclose(alone, grad([&](Array v) { return same(v, rows(17))[0]; })(w), 1e-4).item<bool>());
 }
 
+TEST_CASE("of many rows each device adds its own cotangents first, which takes no memory for a gradient of each") {
+  const auto f = [](Array w, Array x) { return tanh(x * w[0]) * sum(w[1]) - pmean(x * w[2], "i"); };
+  const Array w = random::normal(random::key(4), {3, 10000}) / 100, x = random::normal(random::key(5), {2300, 10000});
+  const auto second = [&](auto map) {
+    const auto loss = [=](Array u, Array v) { return mean(square(map(u, v))); };
+    const auto twice = [=](Array u, Array v) { return sum(grad(loss)(u, v) * cos(u)); };
+    const auto [gu, gv] = grad<0, 1>(twice)(w, x);
+    return std::tuple{grad(loss)(w, x), gu, gv};
+  };
+  const auto [g, gu, gv] = second(vmap(f, {.in_axes = {none, 0}, .axis_name = "i"}));
+  for (const std::size_t devices : {1, 3}) {
+    const auto mapped = pmap(f, {.in_axes = {none, 0}, .axis_name = "i", .devices = first_devices(devices), .chunk = true});
+    const auto [h, hu, hv] = device_get(second(mapped));
+    CHECK(allclose(h, g, 1e-3, 1e-6).item<bool>());
+    CHECK(allclose(hu, gu, 1e-3, 1e-6).item<bool>());
+    CHECK(allclose(hv, gv, 1e-3, 1e-8).item<bool>());
+    const auto loss = [=](Array u) { return mean(square(mapped(u, x))); };
+    CHECK(jit(grad(loss)).lower(w).compile().memory_analysis().temp_size_in_bytes < std::int64_t{1} << 30);
+  }
+}
+
 TEST_CASE("rows that only fill the last round have no part in derivatives") {
   // At the filling row, a copy of the last one, the derivative is infinite where its cotangent is 0.
   const auto f = pmap([](Array x) { return sqrt(x); }, {.devices = first_devices(2), .chunk = true});

@@ -24,6 +24,8 @@ namespace {
 
 using AxisList = std::vector<int>;
 
+constexpr std::int64_t kRowCotangents = 256 << 20;  // bytes that the cotangents of what all rows share may take, if each row has its own
+
 const std::string& axis_of(const MapRowsParams& p) { return p.mesh.names[0]; }
 RowsInRounds rows_of(const MapRowsParams& p) { return {axis_of(p), p.mesh.sizes[0] / p.processes, p.rounds, p.devices, p.processes}; }
 
@@ -164,6 +166,14 @@ JvpResult MapRows::linearize_call(const JvpContext& c) {
   return {std::move(values), scatter_tangents(tangents, l.nonzero_out)};
 }
 
+/// Whether the cotangents of what all rows share have room for each row. Decided by the number of rows alone, whatever devices there are.
+bool has_room_for_rows(const MapRowsParams& p, const TransposeContext& c) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    if (c.in[i].is_linear() && p.in_axes[i] == kNotMapped) bytes += c.in[i].aval.bytes();
+  return bytes <= kRowCotangents / p.mesh.sizes[0];
+}
+
 // A result that is the same for all rows counts as the mean of what the rows have, and an operand's cotangent is the sum over them.
 std::vector<Tangent> MapRows::transpose(const TransposeContext& c) {
   const Params& p = c.get<Params>();
@@ -177,22 +187,33 @@ std::vector<Tangent> MapRows::transpose(const TransposeContext& c) {
   const std::size_t num_known = inputs.size();
   const std::vector<bool> has_cotangent = nonzero_of(c.cotangents);
   const AxisList cotangent_axes = chosen(p.out_axes, has_cotangent);
-  const TransposedProgram t = with_rows(p, [&] { return transpose_program(p.jaxpr, linear, has_cotangent); });
+  // Of one row, or else of the device, which adds up its rows before the devices' sums are added.
+  const bool of_row = has_room_for_rows(p, c);
+  const std::int64_t size = of_row ? p.mesh.sizes[0] : p.devices * p.processes;
+  const Jaxpr whole = of_row ? p.jaxpr : call_body(*c.params, {});
+  const TransposedProgram t = with_axis(p, size, [&] { return transpose_program(whole, linear, has_cotangent); });
   const AxisList out_axes = chosen(chosen(p.in_axes, linear), t.nonzero);
   const auto avals = t.jaxpr.data().input_avals();
-  const Jaxpr function = with_rows(p, [&] {
+  const Jaxpr function = with_axis(p, size, [&] {
     return trace_jaxpr({"pmap", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
       std::vector<Array> in(args.begin(), args.end());
       for (std::size_t k = 0; k < cotangent_axes.size(); ++k)
-        if (Array& ct = in[num_known + k]; cotangent_axes[k] == kNotMapped) ct = ct / scalar_like(ct, static_cast<double>(p.mesh.sizes[0]));
+        if (Array& ct = in[num_known + k]; cotangent_axes[k] == kNotMapped) ct = ct / scalar_like(ct, static_cast<double>(size));
       std::vector<Array> out = eval_jaxpr(t.jaxpr, in);
       for (std::size_t k = 0; k < out.size(); ++k)
-        if (out_axes[k] == kNotMapped) out[k] = bind_psum(out[k], {axis_of(p)}, {}, c.loc);
+        if (out_axes[k] == kNotMapped)
+          out[k] = of_row ? bind_psum(out[k], {axis_of(p)}, {}, c.loc) : bind_psum_invariant(out[k], {axis_of(p)}, c.loc);
       return out;
     });
   });
-  const std::vector<Array> some = bind_map_rows(with_function(p, concat(in_axes, cotangent_axes), function, out_axes),
-                                                concat(inputs, nonzero_tangents(c.cotangents)), c.loc);
+  const std::vector<Array> operands = concat(inputs, nonzero_tangents(c.cotangents));
+  std::vector<Array> some;
+  if (of_row) {
+    some = bind_map_rows(with_function(p, concat(in_axes, cotangent_axes), function, out_axes), operands, c.loc);
+  } else {
+    Hoisted h = hoist_consts(function);
+    some = bind_closed_call(c.params, std::move(h.jaxpr), concat(h.consts, operands), c.loc);
+  }
   const std::vector<Tangent> of_linear = scatter_tangents(some, t.nonzero);
   std::vector<Tangent> out(c.in.size());
   std::size_t next = 0;
