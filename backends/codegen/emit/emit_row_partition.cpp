@@ -3,7 +3,6 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
-#include "weft/backends/codegen/emit/blocks.h"
 #include "weft/backends/codegen/emit/emit_kernel.h"
 
 namespace weft::detail {
@@ -14,9 +13,6 @@ namespace {
 constexpr std::int64_t kNoted = 1024;  // iterations in a chunk
 constexpr int kMostLanes = 16;         // iterations examined in one vector
 constexpr int kTableLanes = 8;         // lanes compressed by a table lookup
-// Rows and updates of each, from which on an update looks whether the one before was of the same element: its result is in a register then,
-// while through memory it takes twice as long. Rows in order come so often one after the other, and others hardly ever.
-constexpr std::int64_t kManyRows = 64, kUpdatesInTurn = 4;
 
 /// A table for compressing eight lanes: for each set of lanes its members in order, then arbitrary ones.
 llvm::Constant* lanes_of_sets(llvm::Module& module) {
@@ -33,24 +29,6 @@ llvm::Constant* lanes_of_sets(llvm::Module& module) {
   auto* variable = new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table, kName);
   variable->setAlignment(llvm::Align(32));
   return variable;
-}
-
-/// The load of the only element that an iteration updates; -1: it updates several or reads none, or few iterations in turn have the same.
-NodeId updated_element(const Kernel& k) {
-  const Nest& t = k.nests[0];
-  const std::int64_t updates = k.dag.dims[static_cast<std::size_t>(k.row_partition.loop)], rows = k.row_partition.rows;
-  if (t.parallel.size() != 1 || t.stores.size() != 1 || rows < kManyRows || updates < kUpdatesInTurn * rows) return -1;
-  const Store& s = t.stores[0];
-  if (const DType held = k.args[static_cast<std::size_t>(s.arg)].dtype; held.is_complex() || held.itemsize() < 4) return -1;
-  const std::vector<char> live = live_nodes(k);
-  NodeId element = -1;
-  for (std::size_t i = 0; i < live.size(); ++i) {
-    const Node& n = k.dag.nodes[i];
-    if (!live[i] || n.kind != NodeKind::load || n.integer != s.arg) continue;
-    if (element >= 0 || n.operands[0] != s.position || n.operands[1] >= 0) return -1;
-    element = static_cast<NodeId>(i);
-  }
-  return element;
 }
 }  // namespace
 
@@ -162,9 +140,6 @@ void KernelEmitter::rows(Value* begin, Value* end) {
   const int dim = k_.row_partition.loop;
   const NodeId row_number = ~k_.dag.affine(k_.row_partition.row).terms[0].atom;
   const std::int64_t n = k_.dag.dims[static_cast<std::size_t>(dim)];
-  const Store& first_store = k_.nests[0].stores[0];
-  const NodeId element = updated_element(k_);
-  llvm::Type* const held = builder_.memory_type(k_.args[static_cast<std::size_t>(first_store.arg)].dtype);
   RowList list(*this, begin, end);
   loop(-1, i64(0), i64(n), kNoted, 1, 0, {}, [&](Values none) {
     base_level_ = static_cast<int>(frames_.size()) - 1;
@@ -176,24 +151,12 @@ void KernelEmitter::rows(Value* begin, Value* end) {
     Values length = loop(dim, first, whole, list.lanes(), 1, list.lanes(), {i64(0)}, [&](Values v) { return list.note_lanes(v); });
     lanes_ = 1, vector_dim_ = saved_dim;
     length = loop(dim, whole, last, 1, 1, 1, length, [&](Values v) { return list.note(v); });
-    // The row of the iteration before, and what it stored.
-    const Values before = element < 0 ? Values() : Values{i64(-1), llvm::Constant::getNullValue(held)};
-    loop(-1, i64(0), length[0], 1, 1, 0, before, [&](Values v) {
+    loop(-1, i64(0), length[0], 1, 1, 0, {}, [&](Values v) {
       Frame& f = frames_.back();
-      Value* const row = list.listed_row();
-      f.memo.emplace(key(row_number, {}), row);
+      f.memo.emplace(key(row_number, {}), list.listed_row());
       f.iteration = list.listed_iteration();
       f.dim = dim;
-      holds_ = first_store.guard;
-      if (element >= 0) {
-        const Copy copy(frames_.size(), 0);
-        Value* const pointer = address(first_store.arg, first_store.position, copy).pointer;
-        const auto load = [&](llvm::Instruction*) {
-          return Values{ir_.CreateAlignedLoad(held, pointer, element_align(k_.dag[element].dtype))};
-        };
-        f.memo.emplace(key(element, copy), run_where(ir_, "other_row", ir_.CreateICmpNE(row, v[0]), {v[1]}, load)[0]);
-        v = {row, get(first_store.value, copy)};
-      }
+      holds_ = k_.nests[0].stores[0].guard;
       v = run_loops(std::span(s_.nests[0].parallel).subspan(1), std::move(v), [&](Values w) {
         store_all(0, false);
         return w;
