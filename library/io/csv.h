@@ -11,8 +11,8 @@ namespace weft {
 
 /// Options of load_csv.
 struct CsvOptions {
-  char delimiter = ',';             ///< the character between fields; '\t' for tab-separated values
-  std::optional<bool> header = {};  ///< whether the first line names the columns; absent: inferred from text and quotes in its fields
+  char delimiter = ',';                   ///< the character between fields; '\t' for tab-separated values
+  std::optional<bool> header = {};        ///< whether the first line names the columns; absent: inferred from text and quotes in its fields
   std::vector<std::string> columns = {};  ///< which columns, in this order; empty: all of them
   DType dtype = float32;                  ///< of the values
   std::optional<double> missing = {};     ///< the value of an empty field; absent: an empty field is an IoError
