@@ -99,6 +99,24 @@ def _named(ctx, function):
     return {"function": ir.IntegerAttr.get(integer, function.number), "process": ir.IntegerAttr.get(integer, PROCESS)}
 
 
+def are_called_by(module):
+    """Whether a program calls a HostFunction."""
+    from jax._src.lib.mlir import ir
+
+    found = False
+
+    def visit(operation):
+        nonlocal found
+        if operation.name == "stablehlo.custom_call":
+            found = ir.StringAttr(operation.attributes["call_target_name"]).value in ("weft.host_callback", "weft.inspect_sharding")
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    # Without functions that live there are no calls, and nothing to look through.
+    if _functions:
+        module.operation.walk(visit)
+    return found
+
+
 def _lowering(original):
     """JAX's function that writes down a call of Python, with the platform weft as one more that it knows."""
     from jax._src import core

@@ -1,4 +1,6 @@
 """Programs of JAX on the platform weft beside the platform cpu: run by scripts/test-jax with JAX_PLATFORMS=weft,cpu and four devices."""
+import contextlib
+
 import jax
 import jax.experimental
 import jax.numpy as jnp
@@ -391,26 +393,50 @@ def test_dlpack():
     np.testing.assert_array_equal(given, np.arange(5))
 
 
-def test_compilation_cache(tmp_path):
+@contextlib.contextmanager
+def compilation_cache_in(folder):
     from jax.experimental.compilation_cache import compilation_cache
 
-    settings = {"jax_compilation_cache_dir": str(tmp_path), "jax_persistent_cache_min_compile_time_secs": 0.0}
+    settings = {"jax_compilation_cache_dir": str(folder), "jax_persistent_cache_min_compile_time_secs": 0.0}
     before = {name: getattr(jax.config, name) for name in settings}
     compilation_cache.reset_cache()
     try:
         for name, value in settings.items():
             jax.config.update(name, value)
+        yield lambda: [f.name for f in folder.iterdir() if f.name.endswith("-cache")]
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()
+
+
+def test_compilation_cache(tmp_path):
+    with compilation_cache_in(tmp_path) as kept:
         a = jax.device_put(x, jax.devices("weft")[0])
         outputs = []
         for _ in range(2):
             jax.clear_caches()
             outputs.append(np.asarray(jax.jit(lambda v: jnp.tanh(v) @ v.T)(a)))
-        assert [f for f in tmp_path.iterdir() if f.name.endswith("-cache")]
+        assert kept()
         np.testing.assert_array_equal(*outputs)
-    finally:
-        for name, value in before.items():
-            jax.config.update(name, value)
-        compilation_cache.reset_cache()
+
+
+def test_compilation_cache_leaves_out_functions_of_this_process(tmp_path):
+    def in_a_loop(v):
+        return jax.lax.fori_loop(0, 3, lambda _, u: jax.pure_callback(lambda w: w + 1, jax.ShapeDtypeStruct(v.shape, v.dtype), u), v)
+
+    def told(v):
+        jax.debug.callback(lambda w: None, v)
+        return v * 2
+
+    with compilation_cache_in(tmp_path) as kept:
+        a = jax.device_put(x, jax.devices("weft")[0])
+        for f in (in_a_loop, told):
+            jax.jit(f)(a).block_until_ready()
+            assert not [name for name in kept() if f.__name__ in name]
+        # Also while functions live, programs that call none of them are kept.
+        jax.jit(lambda v: jnp.tanh(v) * 3)(a).block_until_ready()
+        assert kept()
 
 
 def test_executables_are_kept():
