@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "weft/backends/cpu/dnnl_tools.h"
+#include "weft/backends/cpu/instruction_sets.h"
 #include "weft/backends/cpu/packed/packed_matmul.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/errors/error.h"
@@ -209,6 +210,14 @@ bool suits_blas(const MatmulStep& p) {
 bool is_blas_matmul(const MatmulStep& p) {
   return p.dtype == p.right_dtype && p.dtype == p.out_dtype && (p.dtype == float64 || p.dtype.is_complex());
 }
+/// oneDNN's code for large matrices takes a tenth to a third more time than panels where the right operand's rows are pages apart, or end
+/// within a vector, and twice the time for few rows if both operands are transposed.
+bool delays_onednn(const MatmulStep& p) {
+  constexpr std::int64_t kWhole = 64, kPages = 2048, kFewRows = 48;
+  if (!uses_avx512() || !p.batch.empty()) return false;
+  if (p.m < kFewRows) return p.a_col != 1 && p.b_col != 1;
+  return p.flops() > 3e8 && p.b_col == 1 && (p.n % kWhole != 0 || p.b_row % kPages == 0);
+}
 bool is_float32_matmul(const MatmulStep& p) { return p.dtype == float32 && p.right_dtype == float32 && p.out_dtype == float32; }
 
 }  // namespace
@@ -243,6 +252,8 @@ std::unique_ptr<Matmul> make_matmul(const MatmulStep& p) {
     return packed ? std::move(packed) : make_blas_matmul(p);
   }
   if (auto tiled = make_tiled_matmul(p)) return tiled;
+  if (delays_onednn(p))
+    if (auto packed = make_packed_matmul(p)) return packed;
   try {
     return std::make_unique<OneDnnMatmul>(p);
   } catch (const dnnl::error& e) {

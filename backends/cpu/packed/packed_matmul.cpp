@@ -1,5 +1,7 @@
 #include "weft/backends/cpu/packed/packed_matmul.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +17,7 @@ namespace {
 
 using namespace packed;
 
-constexpr std::int64_t kPanelRow = 2048;         // bytes of k of a panel's line: the left operand's tile stays in the first cache
+constexpr std::int64_t kRegisterRow = 2048;      // bytes of k of a line that registers of whole tiles read
 constexpr std::int64_t kRightBytes = 384 << 10;  // of the right operand's panels, which stay in the second cache
 constexpr std::int64_t kLeftBytes = 1 << 20;     // of the left operand's panels
 constexpr std::int64_t kPage = 4096;
@@ -66,6 +68,14 @@ Recipe find_recipe(DType a, DType b, DType out, std::int64_t m = 16, std::int64_
 std::int64_t parts_of(std::int64_t whole, std::int64_t most) { return (whole + most - 1) / std::max<std::int64_t>(most, 1); }
 std::int64_t rounded_up(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
 
+/// Words of k of a panel. A tile's rows are read for each panel of columns: they stay in the first cache if one such panel fits beside
+/// them. Sums go on from what is in memory, so they don't depend on it.
+std::int64_t longest_panel(const Unit& u) {
+  if (u.left_in_rows) return kRegisterRow / u.word_bytes();
+  static const std::int64_t first_cache = std::max<std::int64_t>(sysconf(_SC_LEVEL1_DCACHE_SIZE), 32 << 10);
+  return first_cache * 3 / 4 / (u.word_bytes() * (u.heights[0] + u.panel_columns()));
+}
+
 /// The multiplication of two matrices, for a range of rows and columns.
 class Multiplication {
  public:
@@ -78,7 +88,7 @@ class Multiplication {
     in_place_ = same && p.a_col == 1 && p.k % unit_.group == 0 && !collide;
     words_ = (p.k + unit_.group - 1) / unit_.group;
     const std::int64_t word = unit_.word_bytes();
-    depth_ = parts_of(words_, parts_of(words_, kPanelRow / word));
+    depth_ = parts_of(words_, parts_of(words_, longest_panel(unit_)));
     columns_ = std::clamp(kRightBytes / (depth_ * word) / unit_.panel_columns() * unit_.panel_columns(),
                           static_cast<std::int64_t>(unit_.panel_columns()), rounded_up(p.n, unit_.panel_columns()));
     const std::int64_t height = unit_.heights[0];
@@ -177,11 +187,11 @@ class Multiplication {
       w.start = recipe_.start ? start + i : nullptr;
       for (std::int64_t c = 0; c < columns; c += panel) {
         const std::int64_t width = std::min(panel, columns - c);
-        const bool two = width > unit_.lanes;
+        const auto vectors = parts_of(width, unit_.lanes);
         w.right = scratch + right_at_ + c * words * word;
         w.out = out + i * out_row + c * unit_.sum.itemsize();
-        w.last = static_cast<int>(two ? width - unit_.lanes : width);
-        unit_.tiles[!in_place_][two][height](w);
+        w.last = static_cast<int>(width - (vectors - 1) * unit_.lanes);
+        unit_.tiles[!in_place_][vectors - 1][height](w);
       }
     });
   }

@@ -8,8 +8,8 @@
 
 namespace weft::detail::packed {
 
-/// A tile of sums. The right operand is a panel: for each word of k two vectors of columns. The left one is in rows, or in a panel as
-/// high as the tile.
+/// A tile of sums. The right operand is a panel: for each word of k two or three vectors of columns. The left one is in rows, or in a panel
+/// as high as the tile.
 struct TileWork {
   const char* left = nullptr;
   std::int64_t left_row = 0;  ///< bytes between rows that are not in a panel
@@ -41,12 +41,13 @@ struct Unit {
   DType sum;                   ///< of the tile
   int group = 1;               ///< elements of a word
   int lanes = 0;               ///< columns of a vector
+  int vectors = 2;             ///< of a panel, and of the widest tile
   std::array<int, 5> heights;  ///< of tiles, the highest first; after the last one 0
-  Tile tiles[2][2][5];         ///< [the left operand in a panel][vectors of columns - 1][height]
+  Tile tiles[2][3][5];         ///< [the left operand in a panel][vectors of columns - 1][height]
   bool left_in_rows = false;   ///< the left operand is never in a panel
   double rate = 1;             ///< words that are multiplied and added in the time of a vector instruction, in vectors
   int word_bytes() const { return group * element.itemsize(); }
-  int panel_columns() const { return 2 * lanes; }
+  int panel_columns() const { return vectors * lanes; }
 };
 
 /// n elements from one dtype to another: floats round to the nearest even, integers wrap around.

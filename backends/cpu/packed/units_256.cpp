@@ -15,7 +15,7 @@ namespace {
 
 struct Words32 {
   using Mask = __m256i;
-  static constexpr int kBytes = 32, kWord = 4, kLanes = 8;
+  static constexpr int kBytes = 32, kWord = 4, kLanes = 8, kVectors = 2;
   static constexpr bool kStarts = false;
   static Mask first(int n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
 };
@@ -35,7 +35,7 @@ struct Float64 {
   using Vector = __m256d;
   using Operand = __m256d;
   using Mask = __m256i;
-  static constexpr int kBytes = 32, kWord = 8, kLanes = 4;
+  static constexpr int kBytes = 32, kWord = 8, kLanes = 4, kVectors = 2;
   static constexpr bool kStarts = false;
   static Mask first(int n) { return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)); }
   static Vector zero() { return _mm256_setzero_pd(); }

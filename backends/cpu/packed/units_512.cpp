@@ -24,7 +24,7 @@ struct Float64 {
   using Vector = __m512d;
   using Operand = __m512d;
   using Mask = __mmask8;
-  static constexpr int kBytes = 64, kWord = 8, kLanes = 8;
+  static constexpr int kBytes = 64, kWord = 8, kLanes = 8, kVectors = 3;
   static constexpr bool kStarts = false;
   static Mask first(int n) { return static_cast<Mask>((1u << n) - 1); }
   static Vector zero() { return _mm512_setzero_pd(); }

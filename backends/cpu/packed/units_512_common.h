@@ -5,7 +5,7 @@ struct Integers512 {
   using Vector = __m512i;
   using Operand = __m512i;
   using Mask = __mmask16;
-  static constexpr int kBytes = 64, kWord = 4, kLanes = 16;
+  static constexpr int kBytes = 64, kWord = 4, kLanes = 16, kVectors = 3;
   static constexpr bool kStarts = false;
   static Mask first(int n) { return static_cast<Mask>((1u << n) - 1); }
   static Vector zero() { return _mm512_setzero_si512(); }
@@ -26,7 +26,7 @@ struct Integers512 {
 struct Floats512 {
   using Vector = __m512;
   using Mask = __mmask16;
-  static constexpr int kBytes = 64, kWord = 4, kLanes = 16;
+  static constexpr int kBytes = 64, kWord = 4, kLanes = 16, kVectors = 3;
   static constexpr bool kStarts = false;
   static Mask first(int n) { return static_cast<Mask>((1u << n) - 1); }
   static Vector zero() { return _mm512_setzero_ps(); }
