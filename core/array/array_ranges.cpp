@@ -8,13 +8,19 @@
 
 namespace weft {
 
-RowIterator begin(const Array& x, SourceLoc loc) {
+template <std::same_as<Array> A>
+RowIterator begin(const A& x, SourceLoc loc) {
   if (x.ndim() == 0)
     throw ShapeError(fmt::format("iteration over an array {}, which has no axis; its one element is item<T>()", to_string(x.aval())),
                      detail::effective_loc(loc));
   return {x, 0};
 }
-RowIterator end(const Array& x) { return {x, x.shape()[0]}; }
+template <std::same_as<Array> A>
+RowIterator end(const A& x) {
+  return {x, x.shape()[0]};
+}
+template RowIterator begin(const Array&, SourceLoc);
+template RowIterator end(const Array&);
 
 namespace detail {
 

@@ -21,11 +21,7 @@ class RowIterator {
     ++row_;
     return *this;
   }
-  RowIterator operator++(int) {
-    RowIterator before = *this;
-    ++row_;
-    return before;
-  }
+  RowIterator operator++(int) { return {array_, row_++}; }
   /// Compares positions; both iterators must be of one array.
   friend bool operator==(const RowIterator& a, const RowIterator& b) { return a.row_ == b.row_; }
 
@@ -33,9 +29,11 @@ class RowIterator {
   Array array_;
   std::int64_t row_ = 0;
 };
-/// Throws ShapeError if the array has no axis.
-RowIterator begin(const Array& x, SourceLoc loc = SourceLoc::here());
-RowIterator end(const Array& x);
+/// Throws ShapeError if the array has no axis. Only of arrays: numbers, which convert to them, must not pass for ranges.
+template <std::same_as<Array> A>
+RowIterator begin(const A& x, SourceLoc loc = SourceLoc::here());
+template <std::same_as<Array> A>
+RowIterator end(const A& x);
 
 namespace detail {
 /// The depth to which R nests rows of numbers: 1 for a range of numbers, 0 if it is none.

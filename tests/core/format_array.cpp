@@ -192,6 +192,11 @@ TEST_CASE("a format is each element's") {
   CHECK_THROWS(fmt::format("{:.3q}", array({1.f})));
 }
 
+// Where names of weft are visible, a header that asks what has a begin() must not find one for numbers: <fmt/ranges.h> would print none.
+template <class T>
+concept HasBegin = requires(T x) { begin(x), end(x); };
+static_assert(HasBegin<Array> && HasBegin<const Array&> && !HasBegin<float> && !HasBegin<int>);
+
 TEST_CASE("nested vectors are arrays, and arrays are ranges of rows") {
   const std::vector<std::vector<float>> rows{{1, 2, 3}, {4, 5, 6}};
   const Array x = array(rows);

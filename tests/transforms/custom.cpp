@@ -122,6 +122,38 @@ TEST_CASE("a vjp rule may use what its function captured, in both of its functio
   CHECK(near(std::get<0>(pull(2.f)), {1, 1, 0}));
 }
 
+TEST_CASE("a rule may return what its function captured as it is") {
+  // The derivative is k; the captured k is a residual, a cotangent, a result, and one of two results.
+  using Function = std::function<Array(Array, Array)>;
+  const std::vector<Function> all{
+      [](Array k, Array x) {
+        return custom_vjp([=](Array y) { return k * k * k * y; }, [=](Array y) { return std::pair{k * k * k * y, k}; },
+                          [](Array r, Array ct) { return std::tuple{r * ct}; })(x);
+      },
+      [](Array k, Array x) {
+        return custom_vjp([=](Array y) { return k * k * k * y; }, [=](Array y) { return std::pair{k * k * k * y, y}; },
+                          [=](Array, Array) { return std::tuple{k}; })(x);
+      },
+      [](Array k, Array x) {
+        return custom_jvp([=](Array y) { return k + 0 * y; }, [=](auto, auto dy) { return std::pair{k, k * std::get<0>(dy)}; })(x);
+      },
+      [](Array k, Array x) {
+        return custom_vjp([=](Array y) { return std::pair{k + 0, k * y}; }, [=](Array y) { return std::pair{std::pair{k, k * y}, k}; },
+                          [](Array r, std::pair<Array, Array> ct) { return std::tuple{r * ct.second}; })(x)
+            .second;
+      },
+  };
+  for (const Function& f : all) {
+    auto by_x = [&](Array k) { return grad([&](Array x) { return f(k, x); })(2.f); };
+    CHECK(near(by_x(3.f), {3}));
+    CHECK(near(jit(by_x)(3.f), {3}));
+    CHECK(near(vmap(by_x)(array({3.f, 4.f})), {3, 4}));
+    CHECK(near(jit(vmap(by_x))(array({3.f, 4.f})), {3, 4}));
+    CHECK(near(map(by_x, array({3.f, 4.f})), {3, 4}));
+    CHECK(near(scan([&](Array c, Array k) { return std::pair{c + by_x(k), none}; }, 0.f, array({3.f, 4.f})).first, {7}));
+  }
+}
+
 TEST_CASE("rules that make arrays of their own, inside loops and branches") {
   // The rules' derivative is 10, 20, 30 instead of 1, 1, 1.
   const std::vector<float> slopes{10, 20, 30};

@@ -42,6 +42,12 @@ struct Captures {
   }
 };
 
+/// A rule may return what it captured as it is, without an operation that would have looked it up. While the rule's scope lives.
+std::vector<Array> in_scope(std::vector<Array> returned) {
+  for (Array& x : returned) x = value_in_scope(x);
+  return returned;
+}
+
 struct CapturingJvpRule final : JvpRule {
   CapturingJvpRule(Ref<const JvpRule> r, Captures c) : one(std::move(r)), captures(std::move(c)) {}
   const Ref<const JvpRule> one;
@@ -50,7 +56,7 @@ struct CapturingJvpRule final : JvpRule {
   int num_captured() const override { return static_cast<int>(captures.operands); }
   std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
     const CaptureScope scope = captures.scope(primals);
-    return one->apply(primals.subspan(captures.operands), tangents.subspan(captures.operands), loc);
+    return in_scope(one->apply(primals.subspan(captures.operands), tangents.subspan(captures.operands), loc));
   }
 };
 
@@ -61,7 +67,10 @@ struct CapturingBackward final : BackwardRule {
 
   std::vector<Tangent> apply(std::span<const Array> residuals, std::span<const Array> cotangents, SourceLoc loc) const override {
     const CaptureScope scope = captures.scope(residuals);
-    return one->apply(residuals.subspan(captures.operands), cotangents, loc);
+    std::vector<Tangent> returned = one->apply(residuals.subspan(captures.operands), cotangents, loc);
+    for (Tangent& t : returned)
+      if (t) t = value_in_scope(*t);
+    return returned;
   }
 };
 
@@ -74,7 +83,8 @@ struct CapturingVjpRule final : VjpRule {
   Forward forward(std::span<const Array> primals, SourceLoc loc) const override {
     const CaptureScope scope = captures.scope(primals);
     Forward f = one->forward(primals.subspan(captures.operands), loc);
-    f.residuals = concat(primals.first(captures.operands), f.residuals);
+    f.results = in_scope(std::move(f.results));
+    f.residuals = concat(primals.first(captures.operands), in_scope(std::move(f.residuals)));
     f.backward = make_ref<CapturingBackward>(std::move(f.backward), captures);
     return f;
   }
