@@ -99,6 +99,21 @@ void nested_maps() {
   }
   const Array whole = numbers({n * local, 2, 4}) / 7 - 2;
   const auto mine = slice(local * me, local * (me + 1));
+  // A map that was compiled for this process's rows takes global arrays, too, and then gives such.
+  const auto both = pmap([](Array w, Array a) { return std::tuple{psum(a, "i") * w, a - pmean(a, "i"), pmax(a, "i")}; },
+                         {.in_axes = {none, 0}, .out_axes = {1, 0, none}, .axis_name = "i"});
+  const Array w = numbers({4});
+  const auto compiled = both.lower(w, whole(mine)).compile();
+  const NamedSharding rows(make_mesh({n * local}, {"x"}), P("x"));
+  const auto lanes = vmap([](Array w, Array a) { return std::tuple{psum(a, "i") * w, a - pmean(a, "i"), pmax(a, "i")}; },
+                          {.in_axes = {none, 0}, .out_axes = {1, 0, none}, .axis_name = "i"})(w, whole);
+  for (int again = 0; again < 2; ++again) {
+    const auto global = compiled(w, host_local_array_to_global_array(whole(mine), rows.mesh(), rows.spec()));
+    close(process_allgather(std::get<0>(global)), std::get<0>(lanes), "a compiled map of a global array");
+    close(process_allgather(std::get<1>(global)), std::get<1>(lanes), "a compiled map of a global array, its rows");
+    close(process_allgather(std::get<2>(global)), std::get<2>(lanes), "a compiled map of a global array, what all rows share");
+    close(std::get<1>(compiled(w, whole(mine))), std::get<1>(lanes)(mine), "a compiled map of this process's rows");
+  }
   const auto inside = [](Array a) { return psum(a * a, {"i", "j"}); };
   const auto gradient_of = [](auto f) { return [f](Array v) { return grad([f](Array u) { return sum(f(u)); })(v); }; };
   close(gradient_of(pmap(pmap(inside, {.axis_name = "j"}), {.axis_name = "i"}))(whole(mine)),

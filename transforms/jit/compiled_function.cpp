@@ -18,6 +18,7 @@
 #include "weft/runtime/profile/timeline.h"
 #include "weft/runtime/sharded/donation.h"
 #include "weft/transforms/autodiff/differentiate.h"
+#include "weft/transforms/jit/global_rows.h"
 #include "weft/transforms/jit/jit_counts.h"
 #include "weft/transforms/jit/schedule.h"
 #include "weft/transforms/numbers.h"
@@ -213,12 +214,27 @@ void check_arguments(std::vector<Array>& given, std::span<const Aval> want, cons
   }
 }
 
+CompiledFunction& CompiledFunction::that_takes(std::span<const Array> given) {
+  const std::span<const Aval> want = jaxpr_.data().input_avals();
+  const auto has_all_rows = [&](std::size_t i) {
+    return given[i].shape() != want[i].shape && as_concrete(given[i]) && !given[i].is_fully_addressable();
+  };
+  bool global = false;
+  for (std::size_t i = 0; i < given.size(); ++i) global |= has_all_rows(i);
+  if (!global) return *this;
+  const std::lock_guard lock(mutex_);
+  if (!of_global_rows_)
+    if (std::optional<Jaxpr> whole = with_global_rows(jaxpr_))
+      of_global_rows_ = make_ref<CompiledFunction>(name_, std::move(*whole), donated_, device_, is_one_map_);
+  return of_global_rows_ ? *of_global_rows_ : *this;
+}
+
 const Jaxpr& jaxpr_of(const Program& p) { return static_cast<const CompiledFunction&>(p).jaxpr(); }
 std::string text_of(Program& p, std::string_view form) { return static_cast<CompiledFunction&>(p).executable().as_text(form); }
 void compile(Program& p) { static_cast<CompiledFunction&>(p).executable(); }
 
 std::vector<Array> run_program(Program& p, std::vector<Array> args, FunctionRef<Skeleton()> paths, SourceLoc loc) {
-  auto& f = static_cast<CompiledFunction&>(p);
+  CompiledFunction& f = static_cast<CompiledFunction&>(p).that_takes(args);
   check_arguments(args, f.jaxpr().data().input_avals(), f.name(), paths, loc);
   if (current_trace()) return bind_jit(f.name(), f.jaxpr(), f.donated(), args, loc);
   {

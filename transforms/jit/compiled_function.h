@@ -35,6 +35,8 @@ class CompiledFunction final : public Program {
   void check_given_once(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc) const;
   /// Throws ShardingError for an argument whose placement does not fit a map over devices in the program.
   void check_places(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc);
+  /// Of a map that was lowered for the rows of each of several processes: the same map of global arrays, if such are given; else this.
+  CompiledFunction& that_takes(std::span<const Array> given);
   /// Runs on concrete arrays of exactly the input types, on the devices where they are. Throws if they are committed to different devices.
   std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
   /// run() without its checks, for uncommitted inputs and a program that takes no donated memory.
@@ -59,7 +61,8 @@ class CompiledFunction final : public Program {
   const bool is_one_map_;
   bool captures_tracers_ = false, captures_placed_ = false, plain_ = false;
   std::mutex mutex_;
-  std::optional<MapPlaces> places_;  // once an argument is placed
+  std::optional<MapPlaces> places_;       // once an argument is placed
+  Ref<CompiledFunction> of_global_rows_;  // once global arrays are given
   Ref<Executable> owner_, checked_;
   std::vector<Ref<Executable>> replaced_;          // calls of them may be under way
   std::string platform_;                           // of owner_
