@@ -90,9 +90,11 @@ std::vector<ParamText> printed_params(const JaxprData& d, const Eqn& e) {
   if (!traits.update.empty() && !find_named(list, "update_jaxpr") && !e.inputs.empty())
     list.push_back({"update_jaxpr", {}, scalar_program(traits.update, d.aval(e.inputs[0]).dtype)});
   // Sorted, but a function's name is first.
-  std::sort(list.begin(), list.end(), [](const ParamText& a, const ParamText& b) {
-    return std::pair(a.name != "name", a.name) < std::pair(b.name != "name", b.name);
-  });
+  std::sort(list.begin(), list.end(), [](const ParamText& a, const ParamText& b) { return a.name < b.name; });
+  if (const ParamText* const first = find_named(list, "name")) {
+    const auto at = list.begin() + (first - list.data());
+    std::rotate(list.begin(), at, at + 1);
+  }
   return list;
 }
 

@@ -6,6 +6,7 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/named.h"
 #include "weft/core/ops/elementwise/arithmetic.h"
 #include "weft/core/ops/elementwise/bitcast.h"
 #include "weft/core/ops/movement/movement.h"
@@ -182,9 +183,8 @@ const Spelling round_spelling("round", [](ExportCall& c) -> Names {
 
 /// By squaring. Floats of 16 bits are multiplied in float32 and rounded once.
 const Spelling integer_pow_spelling("integer_pow", [](ExportCall& c) -> Names {
-  std::int64_t y = 0;
-  for (const ParamText& p : c.eqn.op->params_list(*c.eqn.params))
-    if (p.name == "y") y = std::stoll(p.text);
+  const std::vector<ParamText> params = c.eqn.op->params_list(*c.eqn.params);
+  const std::int64_t y = std::stoll(find_named(params, "y")->text);
   return {c.expand_one(c.in, [&](auto in) {
     const DType given = in[0].dtype();
     Array x = given.is_floating() && given.itemsize() == 2 ? convert(in[0], float32) : in[0],

@@ -10,6 +10,7 @@
 #include "weft/core/array/array_ranges.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/ir/named.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/random/random.h"
@@ -318,8 +319,8 @@ Names BlockWriter::write_eqn(const Eqn& e, Names in, std::vector<Aval> out) {
   }
   const Jaxpr body = executed_body(*e.op, *e.params, avals_of(in));
   std::string name(e.op->name);
-  for (const ParamText& p : e.op->params_list(*e.params))
-    if (p.name == "name" && !p.text.empty()) name = p.text;
+  const std::vector<ParamText> params = e.op->params_list(*e.params);
+  if (const ParamText* const given = find_named(params, "name"); given && !given->text.empty()) name = given->text;
   // Constants of a body that was made for the call are its own.
   const std::string callee = module_.function(name, body, manual_);
   std::string operands;
