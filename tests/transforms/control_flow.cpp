@@ -104,6 +104,17 @@ TEST_CASE("a bounded while loop has a reverse derivative, one without a bound an
   CHECK(close(vmap(grad(power_by_squaring))(array({3.f, 11.f})), {8 * std::pow(3, 7), 22}));
   auto unbounded = [](Array x) { return while_loop([](Array a) { return a < 100; }, [](Array a) { return a * a; }, x); };
   CHECK(test::refuses<TracerError>([&] { grad(unbounded)(3.f); }, {"max_steps", "while_loop"}));
+  // Of a loop whose body has a loop that gives what is not differentiable beside what is.
+  auto body = [](Array c, None) { return std::pair{Array(c * 0.5f), convert(c, int32)}; };
+  auto around = [&](Array x) {
+    return while_loop([](Array c) { return c < 100; },
+                      [&](Array c) {
+                        const auto [end, whole] = scan(body, sin(c), none, {.length = 2});
+                        return Array(c * 2 + end + whole[1]);
+                      },
+                      x);
+  };
+  CHECK(test::refuses<TracerError>([&] { grad(around)(3.f); }, {"max_steps", "while_loop"}));
 }
 
 TEST_CASE("a while loop without a bound is linearized: its linear part runs the loop again") {

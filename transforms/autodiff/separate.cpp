@@ -105,8 +105,9 @@ bool is_mixed(const Jaxpr& j, const Mask& linear) {
   });
 }
 
-/// The live set of the wanted results. Effects do not count as results.
-LiveSet needed_for(const JaxprData& d, const Mask& outputs) {
+/// The live set of the wanted results. Effects do not count as results. What does not depend on linear inputs is computed without them,
+/// also where one equation gives both kinds.
+LiveSet needed_for(const JaxprData& d, const Mask& outputs, const VarMap<bool>& linear) {
   LiveSet needed{outputs, Mask(d.eqns.size()), Mask(d.avals.size())};
   const auto use = [&](Atom a) {
     if (!a.is_literal()) needed.vars[a.var()] = true;
@@ -115,8 +116,14 @@ LiveSet needed_for(const JaxprData& d, const Mask& outputs) {
     if (outputs[i]) use(d.outputs[i]);
   for (std::size_t i = d.eqns.size(); i-- > 0;) {
     const Eqn& e = d.eqns[i];
-    needed.eqns[i] = std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return needed.vars[v]; });
-    if (needed.eqns[i]) std::for_each(e.inputs.begin(), e.inputs.end(), use);
+    bool linear_needed = false;
+    for (Var v : e.outputs) {
+      needed.eqns[i] = needed.eqns[i] || needed.vars[v];
+      linear_needed |= needed.vars[v] && linear[Atom::var(v)];
+    }
+    if (!needed.eqns[i]) continue;
+    for (Atom a : e.inputs)
+      if (linear_needed || !linear[a]) use(a);
   }
   return needed;
 }
@@ -126,7 +133,7 @@ struct Separator {
   /// may be empty.
   static std::vector<Array> run(const Jaxpr& j, const Mask& linear, std::span<const Array> args, const Mask* wanted = nullptr) {
     VarMap<bool> of = dependent_vars(j, linear);
-    const std::optional<LiveSet> needed = wanted ? std::optional(needed_for(j.data(), *wanted)) : std::nullopt;
+    const std::optional<LiveSet> needed = wanted ? std::optional(needed_for(j.data(), *wanted, of)) : std::nullopt;
     const auto run_eqn = [&](const Eqn& e, std::span<const Array> in) {
       LocScope scope(e.loc);
       Mask in_mask, out_mask, wanted_here;
