@@ -86,7 +86,9 @@ Array incomplete_gamma(const char* operation, const Arg& a, const Arg& x, bool u
     const auto& [p, v] = at;
     const auto& [dp, dv] = along;
     const auto [y, by_p] = jvp([&](const Array& q) { return value(q, std::get<1>(at)); }, std::tuple{p}, std::tuple{ones_like(p)});
-    const Array density = exp(where(v > 0, (p - 1) * log(where(v > 0, v, 1)), 0) - v - lgamma(p));
+    // A power at 0, where a logarithm would leave no further derivative.
+    const Array at_zero = v == 0, u = where(at_zero, 1, v), power = pow(where(at_zero & (p != 1), v, 1), p - 1);
+    const Array density = where(at_zero, power * exp(-v - lgamma(p)), exp((p - 1) * log(u) - u - lgamma(p)));
     return std::pair{y, Array(by_p * dp + (upper ? -density : density) * dv)};
   })(both.xs[0], both.xs[1]));
 }
@@ -167,6 +169,29 @@ Array ndtri_of(const Array& p) {
     return std::pair{x, Array(dq * exp(x * x / 2 + log_sqrt_two_pi))};
   })(p);
 }
+/// gamma(z + m) / gamma(z).
+Array rising_factorial_value(const Array& z, const Array& m) {
+  const Array end = z + m, least = minimum(z, end), large = least >= 8, b = where(large, least, 8), a = where(large, abs(m), 0);
+  const Array quotient = exp(where(m < 0, 1, -1) * log_gamma_quotient(a, b));
+  return where(m == 0, 1, where(large, quotient, gamma(end) / gamma(z)));
+}
+Array rising_factorial(const Array& z, const Array& m) {
+  return custom_jvp(rising_factorial_value, [](Two at, Two along) {
+    const auto& [u, v] = at;
+    const auto& [du, dv] = along;
+    const Array y = rising_factorial(u, v), above = digamma(u + v);
+    return std::pair{y, Array(y * ((above - digamma(u)) * du + above * dv))};
+  })(z, m);
+}
+/// (exp(l v) - 1) / l, next to l v = 0 by a series, whose derivatives are those of the limit.
+Array power_of_exp(const Array& v, const Array& l) {
+  constexpr int kTerms = 14;
+  const Array product = l * v, near = abs(product) < .5, t = where(near, product, 0);
+  Array sum = detail::scalar_like(t, 1);
+  for (int k = kTerms; k > 1; --k) sum = 1 + t * sum / k;
+  const Array far = where(l == 0, v, expm1(where(near, 1, product)) / where(near | (l == 0), 1, l));
+  return where(near, where(near, v, 0) * sum, far);
+}
 template <class F>
 Array of_one(const char* operation, const Arg& x, F f) {
   LocScope scope(x.where());
@@ -205,8 +230,8 @@ Array factorial(Arg n) {
 Array comb(Arg n, Arg k) {
   LocScope scope(n.where());
   const RealOperands both = real_operands("comb", {n, k});
-  const Array &N = both.xs[0], &K = both.xs[1], fits = (K <= N) & (N >= 0) & (K >= 0), m = where(fits, N, 0), j = where(fits, K, 0);
-  return both.result(where(fits, exp(lgamma(m + 1) - lgamma(j + 1) - lgamma(m - j + 1)), 0));
+  const Array &N = both.xs[0], &K = both.xs[1], outside = (K > N) | (N < 0) | (K < 0), m = where(outside, 0, N), j = where(outside, 0, K);
+  return both.result(where(outside, 0, exp(lgamma(m + 1) - lgamma(j + 1) - lgamma(m - j + 1))));
 }
 Array multigammaln(Arg a, Int d) {
   return of_one("multigammaln", a, [d](const Array& v) {
@@ -221,7 +246,7 @@ Array multigammaln(Arg a, Int d) {
 Array poch(Arg z, Arg m) {
   LocScope scope(z.where());
   const RealOperands both = real_operands("poch", {z, m});
-  return both.result(where(both.xs[1] == 0, 1, gamma(both.xs[0] + both.xs[1]) / gamma(both.xs[0])));
+  return both.result(rising_factorial(both.xs[0], both.xs[1]));
 }
 Array gammainc(Arg a, Arg x) { return incomplete_gamma("gammainc", a, x, false); }
 Array gammaincc(Arg a, Arg x) { return incomplete_gamma("gammaincc", a, x, true); }
@@ -242,14 +267,12 @@ Array betainc(Arg a, Arg b, Arg x) {
 Array boxcox(Arg x, Arg lambda) {
   LocScope scope(x.where());
   const RealOperands both = real_operands("boxcox", {x, lambda});
-  const Array v = log(both.xs[0]), zero = both.xs[1] == 0, l = where(zero, 1, both.xs[1]);
-  return both.result(where(zero, v, expm1(l * v) / l));
+  return both.result(power_of_exp(log(both.xs[0]), both.xs[1]));
 }
 Array boxcox1p(Arg x, Arg lambda) {
   LocScope scope(x.where());
   const RealOperands both = real_operands("boxcox1p", {x, lambda});
-  const Array v = log1p(both.xs[0]), zero = both.xs[1] == 0, l = where(zero, 1, both.xs[1]);
-  return both.result(where(zero, v, expm1(l * v) / l));
+  return both.result(power_of_exp(log1p(both.xs[0]), both.xs[1]));
 }
 Array log_ndtr(Arg x) { return of_one("log_ndtr", x, log_ndtr_of); }
 Array ndtri(Arg p) { return of_one("ndtri", p, ndtri_of); }

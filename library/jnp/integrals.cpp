@@ -188,6 +188,14 @@ Array spence_value(const Array& x) {
   return where((x < 0) | isnan(x), not_a_number,
                where(x == 0, pi * pi / 6, where(x == infinity, -infinity, where(small, reflected, where(large, inverted, y)))));
 }
+/// log(v) / (1 - v), next to 1 by a series, whose derivatives are those of the limit.
+Array log_quotient(const Array& v) {
+  constexpr int kTerms = 16;
+  const Array near = abs(v - 1) < .1, t = where(near, v - 1, 0), far = where(near, 2, v);
+  Array sum = detail::scalar_like(v, 1. / (kTerms + 1));
+  for (int k = kTerms; k > 0; --k) sum = 1. / k - t * sum;
+  return where(near, -sum, log(far) / (1 - far));
+}
 
 }  // namespace
 
@@ -274,8 +282,7 @@ Array spence(Arg x) {
   LocScope scope(x.where());
   const RealOperands o = real_operands("spence", {x});
   return o.result(with_derivative(
-      o.xs[0], [](const Array& v) { return spence_value(v); },
-      [](const Array& v, const Array&) { return where(v == 1, -1, log(v) / where(v == 1, 1, 1 - v)); }));
+      o.xs[0], [](const Array& v) { return spence_value(v); }, [](const Array& v, const Array&) { return log_quotient(v); }));
 }
 Array hyp1f1(Arg given_a, Arg given_b, Arg given_x) {
   LocScope scope(given_x.where());

@@ -34,7 +34,9 @@ Array sinc_near_zero(const Array& v) {
 
 Array product_with_log(const char* operation, const Arg& x, const Arg& y, Array (*log_of)(Arg), double shift) {
   LocScope scope(x.where());
-  const auto value = [log_of](const Array& a, const Array& b) { return where(a == 0, detail::scalar_like(a, 0), a * log_of(b)); };
+  const auto value = [log_of](const Array& a, const Array& b) {
+    return where((a == 0) & ~isnan(b), detail::scalar_like(a, 0), a * log_of(b));
+  };
   const auto [a, b] = detail::promote_inexact(operation, x, y);
   return custom_jvp(value, [=](Two at, Two along) {
     const auto& [u, v] = at;
@@ -102,7 +104,7 @@ Array logaddexp2(Arg x, Arg y) {
   return custom_jvp(value, [value](Two at, Two along) {
     const auto& [u, v] = at;
     const auto& [du, dv] = along;
-    const Array sum = value(u, v);
+    const Array sum = logaddexp2(u, v);  // with this rule, as the value has kinks where u is v
     const auto share = [&](const Array& w) { return exp2(where(isinf(sum) & (w == sum), 0, w - sum)); };
     return std::pair{sum, Array(du * share(u) + dv * share(v))};
   })(a, b);

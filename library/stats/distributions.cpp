@@ -79,7 +79,7 @@ Array logpdf(Arg x, Arg c) {
   const Unified scope{x, c};
   const Array angle = detail::to_inexact(x), k = detail::to_inexact(c);
   const Array value = log(1 - k * k) - std::log(2 * pi) - log(1 + k * k - 2 * k * cos(angle));
-  return where_allowed((k > 0) & (k < 1), log_density((angle >= 0) & (angle <= 2 * pi), value));
+  return where_allowed((k > 0) & (k < 1), log_density((angle < 0) | (angle > 2 * pi), value));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg c), (x, c), x)
 }  // namespace wrapcauchy
@@ -105,7 +105,7 @@ Array logpmf(Arg k, Arg n, Arg a, Arg b, Arg loc) {
   const Array choices = -(log1p(trials) + betaln(trials - y + 1, y + 1));
   const Array value = where((y == 0) & (trials == 0), 0, choices + betaln(y + p, trials - y + q) - betaln(p, q));
   const Array outside = (y < 0) | (y > trials);
-  return where_allowed(~((trials < 0) | (p <= 0) | (q <= 0)), log_density(~outside, value));
+  return where_allowed(~((trials < 0) | (p <= 0) | (q <= 0)), log_density(outside, value));
 }
 WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg n, Arg a, Arg b, Arg loc), (k, n, a, b, loc), k)
 }  // namespace betabinom
@@ -120,7 +120,7 @@ Array logpmf(Arg x, Arg n, Arg p) {
           detail::effective_loc(x.where()));
   const Array probabilities = detail::to_inexact(p), counts = convert(x, probabilities.dtype()), trials = convert(n, probabilities.dtype());
   const Array value = lgamma(trials + 1) + sum(xlogy(counts, probabilities) - lgamma(counts + 1), -1);
-  return log_density(sum(counts, -1) == trials, value);
+  return log_density(sum(counts, -1) != trials, value);
 }
 WEFT_EXP_OF(pmf, logpmf, (Arg x, Arg n, Arg p), (x, n, p), x)
 }  // namespace multinomial
@@ -134,9 +134,9 @@ namespace truncnorm {
 Array logcdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   const Unified scope{x, a, b, loc, scale};
   const Array y = standard(x, loc, scale), lower = detail::to_inexact(a), upper = detail::to_inexact(b);
-  const Array inside = (y > lower) & (y < upper), v = where(inside, y, (lower + upper) / 2);
+  const Array below = y <= lower, above = y >= upper, v = where(below | above, (lower + upper) / 2, y);
   const Array value = log_normal_mass(lower, v) - log_normal_mass(lower, upper);
-  return where(lower >= upper, not_a_number, where(inside, value, where(y <= lower, -infinity, where(y >= upper, 0, y))));
+  return where(lower >= upper, not_a_number, where(below, -infinity, where(above, 0, value)));
 }
 Array logsf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   const Unified scope{x, a, b, loc, scale};
@@ -147,29 +147,29 @@ WEFT_EXP_OF(sf, logsf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, loc,
 
 namespace pareto {
 namespace {
-/// What holds of x at loc + scale and beyond, with (x - loc) / scale 1 elsewhere.
+/// What holds of x below loc + scale, and (x - loc) / scale, which is 1 there.
 struct Beyond {
-  Array inside, y, b;
+  Array outside, y, b;
   Beyond(const Arg& x, const Arg& shape, const Arg& loc, const Arg& scale)
-      : inside(detail::to_inexact(x) >= detail::to_inexact(loc) + scale),
-        y(where(inside, standard(x, loc, scale), 1)),
+      : outside(detail::to_inexact(x) < detail::to_inexact(loc) + scale),
+        y(where(outside, 1, standard(x, loc, scale))),
         b(detail::to_inexact(shape)) {}
 };
 }  // namespace
 Array cdf(Arg x, Arg b, Arg loc, Arg scale) {
   const Unified scope{x, b, loc, scale};
   const Beyond of(x, b, loc, scale);
-  return where(of.inside, 1 - pow(of.y, -of.b), 0);
+  return where(of.outside, 0, 1 - pow(of.y, -of.b));
 }
 Array logcdf(Arg x, Arg b, Arg loc, Arg scale) {
   const Unified scope{x, b, loc, scale};
   const Beyond of(x, b, loc, scale);
-  return log_density(of.inside, log1p(-pow(of.y, -of.b)));
+  return log_density(of.outside, log1p(-pow(of.y, -of.b)));
 }
 Array logsf(Arg x, Arg b, Arg loc, Arg scale) {
   const Unified scope{x, b, loc, scale};
   const Beyond of(x, b, loc, scale);
-  return where(of.inside, -of.b * log(of.y), 0);
+  return where(of.outside, 0, -of.b * log(of.y));
 }
 Array ppf(Arg q, Arg b, Arg loc, Arg scale) {
   const Unified scope{q, b, loc, scale};

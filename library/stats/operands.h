@@ -47,10 +47,12 @@ Unified(A&...) -> Unified<A...>;
 
 /// (x - loc) / scale.
 inline Array standard(const Arg& x, const Arg& loc, const Arg& scale) { return (detail::to_inexact(x) - loc) / scale; }
+/// The larger of y and 0, whose derivative at 0 is that from above: that of distributions which begin there.
+inline Array from_zero(const Array& y) { return where(y < 0, 0, y); }
 /// What an inverse distribution function gives for probabilities, NaN for other numbers.
 inline Array of_probability(const Arg& q, const Array& value) { return where((q.array() >= 0) & (q.array() <= 1), value, not_a_number); }
-/// log(a) - log(b) where a is 0.
-inline Array log_density(const Array& inside, const Array& value) { return where(inside, value, -infinity); }
+/// The logarithm of a density that is 0 outside of somewhere. NaN is not outside, so that it reaches the value.
+inline Array log_density(const Array& outside, const Array& value) { return where(outside, -infinity, value); }
 /// The logarithm of the normal distribution's mass between a and b.
 inline Array log_normal_mass(const Array& a, const Array& b) {
   const Array right = a > 0, low = where(right, -b, a), high = where(right, -a, b);

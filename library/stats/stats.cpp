@@ -56,14 +56,14 @@ Array logpdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   const Unified scope{x, a, b, loc, scale};
   const Array y = standard(x, loc, scale), lower = detail::to_inexact(a), upper = detail::to_inexact(b);
   const Array value = norm::logpdf(x, loc, scale) - log_normal_mass(lower, upper);
-  return where(lower >= upper, not_a_number, log_density((y >= lower) & (y <= upper), value));
+  return where(lower >= upper, not_a_number, log_density((y < lower) | (y > upper), value));
 }
 Array cdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   const Unified scope{x, a, b, loc, scale};
   const Array y = standard(x, loc, scale), lower = detail::to_inexact(a), upper = detail::to_inexact(b);
-  const Array inside = (y > lower) & (y < upper), v = where(inside, y, (lower + upper) / 2);
+  const Array below = y <= lower, above = y >= upper, v = where(below | above, (lower + upper) / 2, y);
   const Array value = exp(log_normal_mass(lower, v) - log_normal_mass(lower, upper));
-  return where(lower >= upper, not_a_number, where(inside, value, where(y <= lower, 0, where(y >= upper, 1, y))));
+  return where(lower >= upper, not_a_number, where(below, 0, where(above, 1, value)));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, loc, scale), x)
 }  // namespace truncnorm
@@ -72,7 +72,7 @@ namespace uniform {
 Array logpdf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
   const Array y = standard(x, loc, scale);
-  return log_density((y >= 0) & (y <= 1), -log(detail::to_inexact(scale)) + 0 * y);
+  return log_density((y < 0) | (y > 1), -log(detail::to_inexact(scale)) + 0 * y);
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
@@ -89,11 +89,11 @@ namespace expon {
 Array logpdf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
   const Array y = standard(x, loc, scale);
-  return log_density(y >= 0, -(y + log(detail::to_inexact(scale))));
+  return log_density(y < 0, -(y + log(detail::to_inexact(scale))));
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
-  return -expm1(-maximum(standard(x, loc, scale), 0));
+  return -expm1(-from_zero(standard(x, loc, scale)));
 }
 Array logcdf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
@@ -101,7 +101,7 @@ Array logcdf(Arg x, Arg loc, Arg scale) {
 }
 Array logsf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
-  return -maximum(standard(x, loc, scale), 0);
+  return -from_zero(standard(x, loc, scale));
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
   const Unified scope{q, loc, scale};
@@ -118,8 +118,8 @@ Array logpdf(Arg x, Arg loc, Arg scale) {
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
-  const Array y = standard(x, loc, scale), tail = .5 * exp(-abs(y));
-  return where(y <= 0, tail, 1 - tail);
+  const Array y = standard(x, loc, scale), left = y <= 0, tail = .5 * exp(where(left, y, -y));
+  return where(left, tail, 1 - tail);
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg loc, Arg scale), (x, loc, scale), x)
 }  // namespace laplace
@@ -186,16 +186,18 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg df, Arg loc, Arg scale), (x, df, loc, scale
 namespace gamma {
 Array logpdf(Arg x, Arg a, Arg loc, Arg scale) {
   const Unified scope{x, a, loc, scale};
-  const Array shape = detail::to_inexact(a), given = standard(x, loc, scale), inside = given >= 0, y = where(inside, given, 1);
-  return log_density(inside, xlogy(shape - 1, y) - y - lgamma(shape) - log(detail::to_inexact(scale)));
+  const Array shape = detail::to_inexact(a), given = standard(x, loc, scale), outside = given < 0, y = where(outside, 1, given);
+  return log_density(outside, xlogy(shape - 1, y) - y - lgamma(shape) - log(detail::to_inexact(scale)));
 }
 Array cdf(Arg x, Arg a, Arg loc, Arg scale) {
   const Unified scope{x, a, loc, scale};
-  return gammainc(a, maximum(standard(x, loc, scale), 0));
+  const Array y = standard(x, loc, scale), below = y < 0;
+  return where(below, 0, gammainc(a, where(below, 1, y)));
 }
 Array sf(Arg x, Arg a, Arg loc, Arg scale) {
   const Unified scope{x, a, loc, scale};
-  return gammaincc(a, maximum(standard(x, loc, scale), 0));
+  const Array y = standard(x, loc, scale), below = y < 0;
+  return where(below, 1, gammaincc(a, where(below, 1, y)));
 }
 Array logcdf(Arg x, Arg a, Arg loc, Arg scale) {
   const Unified scope{x, a, loc, scale};
@@ -227,9 +229,9 @@ namespace beta {
 Array logpdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   const Unified scope{x, a, b, loc, scale};
   const Array p = detail::to_inexact(a), q = detail::to_inexact(b), s = detail::to_inexact(scale), given = standard(x, loc, scale);
-  const Array inside = (given >= 0) & (given <= 1), y = where(inside, given, .5);
+  const Array outside = (given < 0) | (given > 1), y = where(outside, .5, given);
   const Array value = xlogy(p - 1, y) + xlog1py(q - 1, -y) - betaln(p, q) - log(s);
-  return where((p <= 0) | (q <= 0) | (s <= 0), not_a_number, log_density(inside, value));
+  return where((p <= 0) | (q <= 0) | (s <= 0), not_a_number, log_density(outside, value));
 }
 Array cdf(Arg x, Arg a, Arg b, Arg loc, Arg scale) {
   const Unified scope{x, a, b, loc, scale};
@@ -253,8 +255,8 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg b, Arg loc, Arg scale), (x, a, b, lo
 namespace pareto {
 Array logpdf(Arg x, Arg b, Arg loc, Arg scale) {
   const Unified scope{x, b, loc, scale};
-  const Array shape = detail::to_inexact(b), given = standard(x, loc, scale), inside = given >= 1, y = where(inside, given, 1);
-  return log_density(inside, log(shape / scale) - (shape + 1) * log(y));
+  const Array shape = detail::to_inexact(b), given = standard(x, loc, scale), outside = given < 1, y = where(outside, 1, given);
+  return log_density(outside, log(shape / scale) - (shape + 1) * log(y));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg b, Arg loc, Arg scale), (x, b, loc, scale), x)
 }  // namespace pareto
@@ -298,7 +300,7 @@ Array logpdf(Arg x, Arg alpha) {
   Shape column(static_cast<std::int64_t>(n));
   for (int i = 1; i < y.ndim(); ++i) column.push_back(1);
   const Array value = sum(xlogy(reshape(a, column) - 1, y), 0) - (sum(lgamma(a)) - lgamma(sum(a)));
-  return log_density(all(y > 0, 0) & (abs(sum(y, 0) - 1) < 1e-6), value);
+  return log_density(any(y <= 0, 0) | (abs(sum(y, 0) - 1) >= 1e-6), value);
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg alpha), (x, alpha), x)
 }  // namespace dirichlet
@@ -307,7 +309,7 @@ namespace bernoulli {
 Array logpmf(Arg k, Arg p, Arg loc) {
   const Unified scope{k, p, loc};
   const Array y = detail::to_inexact(k) - loc, q = detail::to_inexact(p);
-  return log_density((y >= 0) & (y <= 1), xlogy(y, q) + xlog1py(1 - y, -q));
+  return log_density((y < 0) | (y > 1), xlogy(y, q) + xlog1py(1 - y, -q));
 }
 Array cdf(Arg k, Arg p) {
   const Unified scope{k, p};
@@ -321,9 +323,9 @@ namespace binom {
 Array logpmf(Arg k, Arg n, Arg p, Arg loc) {
   const Unified scope{k, n, p, loc};
   const Array y = detail::to_inexact(k) - loc, m = detail::to_inexact(n), q = detail::to_inexact(p);
-  const Array inside = (y >= 0) & (y < m + 1), v = where(inside, y, 0);
+  const Array outside = (y < 0) | (y >= m + 1), v = where(outside, 0, y);
   const Array ways = lgamma(m + 1) - lgamma(v + 1) - lgamma(m - v + 1);
-  return log_density(inside, ways + xlogy(v, q) + xlog1py(m - v, -q));
+  return log_density(outside, ways + xlogy(v, q) + xlog1py(m - v, -q));
 }
 WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg n, Arg p, Arg loc), (k, n, p, loc), k)
 }  // namespace binom
@@ -332,8 +334,8 @@ namespace nbinom {
 Array logpmf(Arg k, Arg n, Arg p, Arg loc) {
   const Unified scope{k, n, p, loc};
   const Array y = detail::to_inexact(k) - loc, m = detail::to_inexact(n), q = detail::to_inexact(p);
-  const Array inside = y >= 0, v = where(inside, y, 0);
-  return log_density(inside, lgamma(v + m) - lgamma(m) - lgamma(v + 1) + xlogy(m, q) + xlogy(v, 1 - q));
+  const Array outside = y < 0, v = where(outside, 0, y);
+  return log_density(outside, lgamma(v + m) - lgamma(m) - lgamma(v + 1) + xlogy(m, q) + xlogy(v, 1 - q));
 }
 WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg n, Arg p, Arg loc), (k, n, p, loc), k)
 }  // namespace nbinom
@@ -342,7 +344,7 @@ namespace geom {
 Array logpmf(Arg k, Arg p, Arg loc) {
   const Unified scope{k, p, loc};
   const Array y = detail::to_inexact(k) - loc, q = detail::to_inexact(p);
-  return log_density(y > 0, xlog1py(y - 1, -q) + log(q));
+  return log_density(y <= 0, xlog1py(y - 1, -q) + log(q));
 }
 WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg p, Arg loc), (k, p, loc), k)
 }  // namespace geom
@@ -351,13 +353,13 @@ namespace poisson {
 Array logpmf(Arg k, Arg mu, Arg loc) {
   const Unified scope{k, mu, loc};
   const Array given = detail::to_inexact(k), y = given - loc, m = detail::to_inexact(mu);
-  const Array inside = (y >= 0) & (round(given) == given), v = where(inside, y, 0);
-  return log_density(inside, xlogy(v, m) - lgamma(v + 1) - m);
+  const Array outside = (y < 0) | ((round(given) != given) & ~isnan(given)), v = where(outside, 0, y);
+  return log_density(outside, xlogy(v, m) - lgamma(v + 1) - m);
 }
 Array cdf(Arg k, Arg mu, Arg loc) {
   const Unified scope{k, mu, loc};
-  const Array y = detail::to_inexact(k) - loc, inside = y >= 0;
-  return where(inside, gammaincc(floor(1 + where(inside, y, 0)), mu), 0);
+  const Array y = detail::to_inexact(k) - loc, outside = y < 0;
+  return where(outside, 0, gammaincc(floor(1 + where(outside, 0, y)), mu));
 }
 WEFT_EXP_OF(pmf, logpmf, (Arg k, Arg mu, Arg loc), (k, mu, loc), k)
 }  // namespace poisson
