@@ -100,9 +100,12 @@ class SpmdBody {
   void run_cond(const Step& s, Slots& slots) const;
   DeviceBuffers value(int slot, Slots& slots) const;
   void set(int slot, const DeviceBuffers& value, Slots& slots) const;
-  /// The scalar that controls a loop or a branch, which must be the same on all devices. Otherwise throws DistributedError, naming the
-  /// collective in which the others would wait and the device that would be missing.
-  std::int32_t agreed(const DeviceBuffers& value, DType dtype, const Step& step) const;
+  /// The scalar that controls a loop or a branch, of each device. Where a collective or an effect is inside, it must be the same on all of
+  /// them: otherwise throws DistributedError, naming the collective in which some would wait and the device that would be missing.
+  std::vector<std::int32_t> paths(const DeviceBuffers& value, DType dtype, const Step& step) const;
+  /// Of each value the one in `ran` on devices that took the path, elsewhere the one in `kept`.
+  template <class OnPath>
+  void choose(const OnPath& on_path, const std::vector<DeviceBuffers>& ran, std::vector<DeviceBuffers>& kept) const;
   /// The first collective of the program, also in a loop or branch; or null.
   const Step* first_collective() const;
 

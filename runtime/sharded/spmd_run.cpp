@@ -7,6 +7,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/ir/effects.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/control/callback.h"
 #include "weft/core/ops/control/control.h"
@@ -144,25 +145,27 @@ const SpmdBody::Step* SpmdBody::first_collective() const {
   return nullptr;
 }
 
-std::int32_t SpmdBody::agreed(const DeviceBuffers& value, DType dtype, const Step& step) const {
-  const auto read = [&](std::size_t k) {
+std::vector<std::int32_t> SpmdBody::paths(const DeviceBuffers& value, DType dtype, const Step& step) const {
+  std::vector<std::int32_t> taken(num_devices_);
+  for (std::size_t k : local_) {
     std::int32_t v = 0;
     std::memcpy(&v, on_host(value[k])->data(), static_cast<std::size_t>(std::min(dtype.itemsize(), 4)));
-    return dtype.is_bool() ? v : std::clamp(v, 0, static_cast<std::int32_t>(step.bodies.size()) - 1);
-  };
+    taken[k] = dtype.is_bool() ? v : std::clamp(v, 0, static_cast<std::int32_t>(step.bodies.size()) - 1);
+  }
   const std::size_t first = local_[0];
   for (std::size_t k : local_) {
-    if (value[k] == value[first] || read(k) == read(first)) continue;
+    if (taken[k] == taken[first]) continue;
     // Finds a device that reaches the collective and one that doesn't. In a loop all reach it, but some fewer times.
     std::size_t there = first, missing = k;
     const Step* join = nullptr;
     if (step.kind == Step::Kind::cond) {
-      join = step.bodies[static_cast<std::size_t>(read(first))]->first_collective();
-      if (!join && (join = step.bodies[static_cast<std::size_t>(read(k))]->first_collective())) std::swap(there, missing);
+      join = step.bodies[static_cast<std::size_t>(taken[first])]->first_collective();
+      if (!join && (join = step.bodies[static_cast<std::size_t>(taken[k])]->first_collective())) std::swap(there, missing);
     } else {
-      if (read(first) == 0) std::swap(there, missing);
+      if (taken[first] == 0) std::swap(there, missing);
       for (std::size_t b = step.bodies.size(); b-- > 0 && !join;) join = step.bodies[b]->first_collective();
     }
+    if (!join && !has_effects(step.eqn)) continue;
     const auto name = [&](std::size_t at) { return to_string(Device::of_id(device_ids_[at])); };
     std::string waits;
     if (join) {
@@ -170,14 +173,21 @@ std::int32_t SpmdBody::agreed(const DeviceBuffers& value, DType dtype, const Ste
       waits = fmt::format("{} over `{}`{} would wait there for {} for ever; ", join->plan.operation, fmt::join(join->plan.axes, "`, `"),
                           at ? fmt::format(" ({}:{})", at.file(), at.line()) : std::string(), name(missing));
     }
-    throw DistributedError(fmt::format("{}: the devices disagree on {}: it is {} on {} and {} on {}; {}where collectives are inside, all "
+    throw DistributedError(fmt::format("{}: the devices disagree on {}: it is {} on {} and {} on {}; {}where {} inside, all "
                                        "must take one path: reduce it over the axis "
                                        "first, with pmax or psum",
-                                       step.eqn.op->name, dtype.is_bool() ? "the condition" : "the branch", read(there), name(there),
-                                       read(missing), name(missing), waits),
+                                       step.eqn.op->name, dtype.is_bool() ? "the condition" : "the branch", taken[there], name(there),
+                                       taken[missing], name(missing), waits, join ? "collectives are" : "effects such as printing are"),
                            step.eqn.loc);
   }
-  return read(first);
+  return taken;
+}
+
+template <class OnPath>
+void SpmdBody::choose(const OnPath& on_path, const std::vector<DeviceBuffers>& ran, std::vector<DeviceBuffers>& kept) const {
+  for (std::size_t i = 0; i < ran.size(); ++i)
+    for (std::size_t k : local_)
+      if (on_path(k)) kept[i][k] = ran[i][k];
 }
 
 void SpmdBody::run_scan(const Step& step, Slots& slots) const {
@@ -229,15 +239,23 @@ void SpmdBody::run_while(const Step& step, Slots& slots) const {
     args.insert(args.end(), carry.begin(), carry.end());
     return args;
   };
-  while (agreed(step.bodies[0]->run(with(0, a))[0], bool_, step) != 0) carry = step.bodies[1]->run(with(a, b));
+  for (;;) {
+    const std::vector<std::int32_t> goes_on = paths(step.bodies[0]->run(with(0, a))[0], bool_, step);
+    if (std::none_of(local_.begin(), local_.end(), [&](std::size_t k) { return goes_on[k] != 0; })) break;
+    choose([&](std::size_t k) { return goes_on[k] != 0; }, step.bodies[1]->run(with(a, b)), carry);
+  }
   for (std::size_t i = 0; i < carry.size(); ++i) set(step.outputs[i], carry[i], slots);
 }
 
 void SpmdBody::run_cond(const Step& step, Slots& slots) const {
   std::vector<DeviceBuffers> in;
   for (int s : step.inputs) in.push_back(value(s, slots));
-  const std::int32_t index = agreed(in[0], int32, step);
-  const std::vector<DeviceBuffers> out = step.bodies[static_cast<std::size_t>(index)]->run(std::span(in).subspan(1));
+  const std::vector<std::int32_t> taken = paths(in[0], int32, step);
+  std::vector<DeviceBuffers> out(step.outputs.size(), DeviceBuffers(num_devices_));
+  for (std::size_t b = 0; b < step.bodies.size(); ++b) {
+    const auto takes_it = [&](std::size_t k) { return taken[k] == static_cast<std::int32_t>(b); };
+    if (std::any_of(local_.begin(), local_.end(), takes_it)) choose(takes_it, step.bodies[b]->run(std::span(in).subspan(1)), out);
+  }
   for (std::size_t i = 0; i < out.size(); ++i) set(step.outputs[i], out[i], slots);
 }
 

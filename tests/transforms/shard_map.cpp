@@ -60,6 +60,38 @@ void check_same(F mapped, G whole, const A&... args) {
   check_functions(packed(mapped, std::index_sequence_for<A...>()), packed(whole, std::index_sequence_for<A...>()), {args...});
 }
 
+TEST_CASE("devices may take different paths where no collective and no effect is inside") {
+  const Array x = ones({2, 8}), turns = repeat(arange(4), 2);
+  auto doubled = [](Array a) {
+    return while_loop([](auto s) { return s.first < axis_index("y"); }, [](auto s) { return std::pair{s.first + 1, 2 * s.second}; },
+                      std::pair{Array(0), a}, {.max_steps = 4})
+        .second;
+  };
+  const auto loops = shard_map(doubled, {.mesh = grid(), .in_specs = P("x", "y"), .out_specs = P("x", "y")});
+  const Array powers = broadcast_to(pow(2.f, turns), {2, 8});
+  CHECK(tree::all_close(loops(x), powers));
+  CHECK(tree::all_close(jit(loops)(x), powers));
+  CHECK(tree::all_close(grad([&](Array a) { return sum(loops(a)); })(x), powers));
+  auto branches = [](Array a) {
+    return switch_(
+        axis_index("y"),
+        {[](Array b) { return b + axis_index("x"); }, [](Array b) { return 3 * b; }, [](Array b) { return b * axis_index("y"); }}, a);
+  };
+  const auto chosen = shard_map(branches, {.mesh = grid(), .in_specs = P("x", "y"), .out_specs = P("x", "y")});
+  const Array rest = broadcast_to(array({3.f, 3.f, 2.f, 2.f, 3.f, 3.f}), {2, 6});
+  CHECK(tree::all_close(chosen(x), concatenate({array({{1.f, 1.f}, {2.f, 2.f}}), rest}, 1)));
+  auto printing = [](Array a) {
+    return cond(
+        axis_index("y") > 1,
+        [](Array b) {
+          debug::print("{}", axis_index("y"));
+          return b;
+        },
+        [](Array b) { return b + axis_index("x"); }, a);
+  };
+  CHECK_THROWS_AS(shard_map(printing, {.mesh = grid(), .in_specs = P("x", "y"), .out_specs = P("x", "y")})(x), DistributedError);
+}
+
 }  // namespace
 
 TEST_CASE("a mapped function is the function of whole arrays, with and without checks") {
