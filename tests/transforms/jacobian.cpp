@@ -1,4 +1,6 @@
 // jacfwd, jacrev and hessian.
+#include <complex>
+
 #include "tests/transforms/checks.h"
 
 namespace {
@@ -83,6 +85,15 @@ TEST_CASE("what Jacobians refuse") {
   auto same = [](Array x) { return x; };
   CHECK(refuses<DTypeError>([&] { jacfwd(same)(1); }, {"jacfwd", "args[0]", "i32[]"}));
   CHECK(refuses<DTypeError>([&] { jacrev([](Array x) { return convert(x, int32); })(1.f); }, {"jacrev", "result", "i32[]"}));
+}
+
+TEST_CASE("jacrev takes complex arguments of a real function, as grad does") {
+  const Array z = array({0.f, 1.f, 2.f}).astype(complex64) * std::complex<float>(1, 0.5f);
+  auto f = [](Array a) { return cos(linalg::norm(2 * a)); };
+  CHECK(tree::all_close(jacrev(f)(z), grad(f)(z)));
+  CHECK(tree::all_close(jacrev([](Array a) { return square(abs(a)); })(z), diag(2 * conj(z))));
+  CHECK(refuses<DTypeError>([&] { jacrev([](Array a) { return sin(a); })(z); }, {"c64[3]", "real"}));
+  CHECK(refuses<DTypeError>([&] { jacfwd(f)(z); }, {"c64[3]", "real"}));
 }
 
 }  // namespace

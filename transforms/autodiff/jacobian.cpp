@@ -25,15 +25,16 @@ std::size_t checked_row(std::int64_t i, std::size_t expected, std::size_t rows) 
 
 namespace {
 
-std::vector<bool> chosen_leaves(const FlatFunction& f, std::span<const int> argnums, const char* operation) {
+// jacrev takes complex arguments of a real function, whose derivatives are those that grad gives.
+std::vector<bool> chosen_leaves(const FlatFunction& f, std::span<const int> argnums, const char* operation, bool complex = false) {
   std::vector<bool> chosen(f.args.size(), false);
   for (const int n : argnums)
     for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) {
       const Aval& aval = f.args[i].aval();
-      if (!aval.dtype.is_floating())
-        throw DTypeError(
-            fmt::format("{}: {} is {}; it must be real and floating-point", operation, leaf_paths(f.arguments())[i], to_string(aval)),
-            f.loc);
+      if (!aval.dtype.is_floating() && !(complex && aval.dtype.is_inexact()))
+        throw DTypeError(fmt::format("{}: {} is {}; it must be {}floating-point", operation, leaf_paths(f.arguments())[i], to_string(aval),
+                                     complex ? "" : "real and "),
+                         f.loc);
       chosen[i] = true;
     }
   return chosen;
@@ -128,7 +129,7 @@ std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
 }
 
 std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums) {
-  const Ref<Linearized> l = linearize_flat(f, chosen_leaves(f, argnums, "jacrev"), "jacrev");
+  const Ref<Linearized> l = linearize_flat(f, chosen_leaves(f, argnums, "jacrev", true), "jacrev");
   const std::size_t primary = f.has_aux ? f.num_primary : l->out_avals.size();
   std::vector<bool> differentiated(l->out_avals.size(), false);
   std::fill(differentiated.begin(), differentiated.begin() + static_cast<std::ptrdiff_t>(primary), true);
