@@ -6,6 +6,7 @@
 
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/effects.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
@@ -87,7 +88,7 @@ Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const 
   std::vector<bool> nonzero(l->point.size(), false);
   nonzero.insert(nonzero.end(), active.begin(), active.end());
   l->point.insert(l->point.end(), f.args.begin(), f.args.end());
-  l->linearization = in_transform(operation, f, [&] { return linearization_of(h.jaxpr, nonzero); });
+  l->linearization = in_transform(operation, f, [&] { return linearization_of(h.jaxpr, nonzero, l->point); });
   const LinearizedProgram& p = l->linearization->program();
   l->primal = p.primal;
   l->linear = p.linear;
@@ -99,6 +100,7 @@ Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const 
 }
 
 std::vector<Array> evaluate_primal(Linearized& l) {
+  if (!l.results.empty()) return std::exchange(l.results, {});
   const auto outs = static_cast<std::ptrdiff_t>(l.out_avals.size());
   std::vector<Array> values = evaluate(l.primal, l.point);
   l.residuals.assign(values.begin() + outs, values.end());
@@ -106,7 +108,7 @@ std::vector<Array> evaluate_primal(Linearized& l) {
   return values;
 }
 
-TransposedProgram transpose_linearized(const Linearized& l, const std::vector<bool>& which) {
+TransposedProgram transpose_linearized(Linearized& l, const std::vector<bool>& which) {
   const auto inputs = static_cast<std::size_t>(l.linear.data().num_inputs);
   std::size_t num_active = 0;
   for (const bool a : l.active) num_active += a;
@@ -115,7 +117,10 @@ TransposedProgram transpose_linearized(const Linearized& l, const std::vector<bo
   std::vector<bool> has_cotangent;
   for (std::size_t i = 0; i < which.size(); ++i)
     if (l.nonzero_out[i]) has_cotangent.push_back(which[i]);
-  return l.linearization ? l.linearization->transposed(linear, has_cotangent) : transpose_program(l.linear, linear, has_cotangent);
+  if (!l.linearization) return transpose_program(l.linear, linear, has_cotangent);
+  if (!RulesInFull::active() || has_effects(l.primal)) return l.linearization->transposed(linear, has_cotangent);
+  if (l.results.empty()) l.results = evaluate_primal(l);
+  return transpose_program(l.linear, linear, has_cotangent, l.residuals);
 }
 
 std::vector<Array> all_cotangents(const Linearized& l, const TransposedProgram& t, std::span<const Array> results, SourceLoc loc) {

@@ -5,8 +5,10 @@
 #include "weft/core/array/array_lists.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/trace/captures.h"
 #include "weft/core/trace/number_reads.h"
 #include "weft/core/trace/trace.h"
+#include "weft/transforms/autodiff/forward.h"
 #include "weft/transforms/autodiff/linearizations.h"
 #include "weft/transforms/autodiff/vjp.h"
 #include "weft/transforms/flat.h"
@@ -14,6 +16,20 @@
 namespace weft::detail {
 
 /// The trace of a user's function, described for messages: `jit of step`, with inputs of these types.
+/// Derives something of a function of the user's, and where a custom rule in it lacked something, once more with RulesInFull.
+template <class Derive>
+auto with_custom_rules(Derive&& derive) {
+  if (RulesInFull::active()) return derive();
+  take_rule_in_want();
+  try {
+    return derive();
+  } catch (const Error&) {
+    if (!take_rule_in_want()) throw;
+  }
+  const RulesInFull in_full;
+  return derive();
+}
+
 TraceRequest request_for(const FlatFunction& f, std::string_view operation, std::vector<Aval> inputs);
 /// Runs a pass over the program of f. Errors thrown in it name this transform of f.
 template <class Pass>
@@ -31,6 +47,10 @@ struct TraceFlatOptions {
 };
 Jaxpr trace_flat(FlatFunction& f, const char* operation, TraceFlatOptions options = {});
 /// Converts a weakly typed argument (a C++ number) to the dtype wanted, as an expression would.
+/// The values, if rules may ask for them.
+inline std::span<const Array> values_for_rules(std::span<const Array> values) {
+  return RulesInFull::active() ? values : std::span<const Array>();
+}
 Array convert_weak(const Array& x, const Aval& want);
 /// A zero (co)tangent: zeros of the value's own dtype if that is inexact, else of bool, which stands for JAX's float0.
 Array zero_tangent(const Aval& aval, SourceLoc loc);
@@ -49,6 +69,7 @@ struct Linearized final : LinearState {
   Jaxpr linear;                   ///< residuals, tangents of the active leaves -> tangents of the results where `nonzero_out`
   std::vector<Array> point;       ///< captured values, then the arguments' leaves
   std::vector<Array> residuals;   ///< empty until evaluate_primal
+  std::vector<Array> results;     ///< of the program, if it ran before evaluate_primal
   std::vector<bool> active;       ///< for each leaf of the arguments: whether it has a tangent
   std::vector<bool> nonzero_out;  ///< for each result
   std::vector<Aval> in_avals, out_avals;
@@ -59,12 +80,13 @@ struct Linearized final : LinearState {
 /// Traces and linearizes with respect to the active leaves.
 Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const char* operation);
 /// Computes the residuals, and returns the results.
+/// The values of the results; once, as the program runs. Fills in the residuals.
 std::vector<Array> evaluate_primal(Linearized& l);
 /// For each leaf, whether it is floating or complex.
 std::vector<bool> inexact_leaves(std::span<const Array> args);
 
 /// The transposed linear part: (residuals, cotangents of the results where `nonzero_out` and `which`) -> cotangents.
-TransposedProgram transpose_linearized(const Linearized& l, const std::vector<bool>& which);
+TransposedProgram transpose_linearized(Linearized& l, const std::vector<bool>& which);
 /// The cotangents of all leaves of the arguments, from the transposed program's results; zeros where a leaf is not active.
 std::vector<Array> all_cotangents(const Linearized& l, const TransposedProgram& t, std::span<const Array> results, SourceLoc loc);
 

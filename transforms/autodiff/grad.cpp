@@ -59,11 +59,8 @@ Jaxpr joined(const Linearized& l, std::size_t first, std::size_t last, const std
   return std::move(copy).finish_with(std::move(results));
 }
 
-}  // namespace
-
-FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool want_value, bool want_aux, GradOptions options,
-                           const char* operation) {
-  check_no_array_is_empty(f);
+FlatGradient gradient(FlatFunction& f, std::span<const int> argnums, bool want_value, bool want_aux, GradOptions options,
+                      const char* operation) {
   std::vector<bool> active(f.args.size(), false);
   for (const int n : argnums)
     for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) {
@@ -119,6 +116,14 @@ FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool w
     for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i)
       r.gradients.push_back(transposed ? cotangents[i] : zero_tangent(l->in_avals[i], f.loc));
   return r;
+}
+
+}  // namespace
+
+FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool want_value, bool want_aux, GradOptions options,
+                           const char* operation) {
+  check_no_array_is_empty(f);
+  return with_custom_rules([&] { return gradient(f, argnums, want_value, want_aux, options, operation); });
 }
 
 }  // namespace weft::detail

@@ -78,9 +78,7 @@ Shape joined(const Shape& a, const Shape& b) {
   return s;
 }
 
-}  // namespace
-
-std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
+std::vector<Array> columns_of(FlatFunction& f, std::span<const int> argnums) {
   const std::vector<bool> chosen = chosen_leaves(f, argnums, "jacfwd");
   const NumberReads reads;
   const Hoisted h = hoist_consts(trace_flat(f, "jacfwd"));
@@ -89,7 +87,7 @@ std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
   point.insert(point.end(), f.args.begin(), f.args.end());
   std::vector<bool> nonzero(h.consts.size(), false);
   nonzero.insert(nonzero.end(), chosen.begin(), chosen.end());
-  const JvpProgram pushed = jvp_program(h.jaxpr, nonzero);
+  const JvpProgram pushed = jvp_program(h.jaxpr, nonzero, values_for_rules(point));
   const std::vector<Aval> results = h.jaxpr.data().output_avals();
   check_derivative_not_lost(f, reads, pushed.nonzero_out, results, "jacfwd");
   const std::vector<Atom>& outputs = pushed.jaxpr.data().outputs;
@@ -128,7 +126,7 @@ std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
   return out;
 }
 
-std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums) {
+std::vector<Array> rows_of(FlatFunction& f, std::span<const int> argnums) {
   const Ref<Linearized> l = linearize_flat(f, chosen_leaves(f, argnums, "jacrev", true), "jacrev");
   const std::size_t primary = f.has_aux ? f.num_primary : l->out_avals.size();
   std::vector<bool> differentiated(l->out_avals.size(), false);
@@ -167,6 +165,15 @@ std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums) {
   }
   out.insert(out.end(), values.begin() + static_cast<std::ptrdiff_t>(primary), values.end());
   return out;
+}
+
+}  // namespace
+
+std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
+  return with_custom_rules([&] { return columns_of(f, argnums); });
+}
+std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums) {
+  return with_custom_rules([&] { return rows_of(f, argnums); });
 }
 
 }  // namespace weft::detail

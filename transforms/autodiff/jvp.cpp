@@ -7,12 +7,15 @@
 
 namespace weft::detail {
 
-JvpProgram jvp_program(const Jaxpr& j, const std::vector<bool>& nonzero) {
+JvpProgram jvp_program(const Jaxpr& j, const std::vector<bool>& nonzero) { return jvp_program(j, nonzero, {}); }
+JvpProgram jvp_program(const Jaxpr& j, const std::vector<bool>& nonzero, std::span<const Array> values) {
   const NotedPass noted("jvp", j);
   const auto in_avals = j.data().input_avals();
   TraceRequest request{"jvp", {in_avals.begin(), in_avals.end()}, {}};
   for (std::size_t i = 0; i < nonzero.size(); ++i)
     if (nonzero[i]) request.inputs.push_back(in_avals[i]);
+  request.values.assign(values.begin(), values.end());
+  if (!values.empty()) request.values.resize(request.inputs.size());
   JvpProgram program;
   program.jaxpr = trace_jaxpr(request, [&](std::span<const Array> args) {
     std::vector<Tangent> tangents(nonzero.size());

@@ -5,9 +5,11 @@
 #include "weft/core/base/config.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/trace/captures.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/process_end.h"
 #include "weft/runtime/host/recently_used.h"
+#include "weft/transforms/autodiff/forward.h"
 
 namespace weft::detail {
 namespace {
@@ -44,8 +46,8 @@ class Kept {
 
 }  // namespace
 
-Linearization::Linearization(const Jaxpr& traced, std::vector<bool> nonzero)
-    : traced_(traced), nonzero_(std::move(nonzero)), program_(linearize_program(traced_, nonzero_)) {}
+Linearization::Linearization(const Jaxpr& traced, std::vector<bool> nonzero, std::span<const Array> values)
+    : traced_(traced), nonzero_(std::move(nonzero)), program_(linearize_program(traced_, nonzero_, values)) {}
 
 bool Linearization::is_of(const Jaxpr& traced, const std::vector<bool>& nonzero) const {
   return nonzero == nonzero_ && traced.data().avals == traced_.data().avals && same_lines(traced, traced_) && traced == traced_;
@@ -74,7 +76,8 @@ Jaxpr Linearization::joined(std::pair<std::size_t, std::size_t> results, Functio
   return joined_.emplace_back(results, std::move(made)).second;
 }
 
-Ref<Linearization> linearization_of(const Jaxpr& traced, const std::vector<bool>& nonzero) {
+Ref<Linearization> linearization_of(const Jaxpr& traced, const std::vector<bool>& nonzero, std::span<const Array> values) {
+  if (RulesInFull::active()) return make_ref<Linearization>(traced, nonzero, values);
   // Source lines within loops and branches are not compared, as only messages and callbacks depend on them.
   if (current_trace() || config.debug_nans || config.debug_key_reuse || has_effects(traced) || calls_back(traced))
     return make_ref<Linearization>(traced, nonzero);

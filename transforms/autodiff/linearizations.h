@@ -14,7 +14,7 @@ namespace weft::detail {
 /// A program's linearization, and the programs derived from it. Thread-safe.
 class Linearization : public RefCounted {
  public:
-  Linearization(const Jaxpr& traced, std::vector<bool> nonzero);
+  Linearization(const Jaxpr& traced, std::vector<bool> nonzero, std::span<const Array> values = {});
   const LinearizedProgram& program() const { return program_; }
   /// transpose_program of the linear part.
   TransposedProgram transposed(const std::vector<bool>& linear, const std::vector<bool>& has_cotangent);
@@ -32,7 +32,8 @@ class Linearization : public RefCounted {
 };
 
 /// The linearization of a traced program without constants: a kept one of the same equations, types and lines, or a new one, which is kept
-/// where operations are executed and the program has no effects. `nonzero`: which inputs have tangents.
-Ref<Linearization> linearization_of(const Jaxpr& traced, const std::vector<bool>& nonzero);
+/// where operations are executed and the program has no effects. `nonzero`: which inputs have tangents. While RulesInFull lives it is a new
+/// one, which may depend on the inputs' values.
+Ref<Linearization> linearization_of(const Jaxpr& traced, const std::vector<bool>& nonzero, std::span<const Array> values);
 
 }  // namespace weft::detail

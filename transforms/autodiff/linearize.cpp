@@ -8,11 +8,13 @@
 
 namespace weft::detail {
 
-LinearizedProgram linearize_program(const Jaxpr& j, const std::vector<bool>& nonzero) {
+LinearizedProgram linearize_program(const Jaxpr& j, const std::vector<bool>& nonzero) { return linearize_program(j, nonzero, {}); }
+LinearizedProgram linearize_program(const Jaxpr& j, const std::vector<bool>& nonzero, std::span<const Array> values) {
   const NotedPass noted("linearize", j);
   LinearizedProgram program;
   const auto in_avals = j.data().input_avals();
-  program.primal = trace_jaxpr({"linearize", {in_avals.begin(), in_avals.end()}, {}}, [&](std::span<const Array> args) {
+  const TraceRequest request{"linearize", {in_avals.begin(), in_avals.end()}, {values.begin(), values.end()}};
+  program.primal = trace_jaxpr(request, [&](std::span<const Array> args) {
     // Operations on tangents are staged into the companion; primal values that they use become its constants: the residuals.
     const Ref<Trace> companion = Trace::companion_of(*current_trace(), "linearize");
     std::vector<Tangent> tangents(nonzero.size());

@@ -11,6 +11,7 @@
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/trace/trace.h"
+#include "weft/transforms/autodiff/forward.h"
 #include "weft/transforms/autodiff/separate.h"
 
 namespace weft::detail {
@@ -128,7 +129,11 @@ class Transposer {
 
 }  // namespace
 
-TransposedProgram transpose_program(const Jaxpr& given, const std::vector<bool>& linear, const std::vector<bool>& has_cotangent) {
+TransposedProgram transpose_program(const Jaxpr& j, const std::vector<bool>& linear, const std::vector<bool>& has_cotangent) {
+  return transpose_program(j, linear, has_cotangent, {});
+}
+TransposedProgram transpose_program(const Jaxpr& given, const std::vector<bool>& linear, const std::vector<bool>& has_cotangent,
+                                    std::span<const Array> values) {
   const NotedPass noted("transpose", given);
   const Jaxpr j = separated(given, linear);
   const auto in_avals = j.data().input_avals();
@@ -139,6 +144,8 @@ TransposedProgram transpose_program(const Jaxpr& given, const std::vector<bool>&
   const std::size_t num_known = request.inputs.size();
   for (std::size_t i = 0; i < has_cotangent.size(); ++i)
     if (has_cotangent[i]) request.inputs.push_back(out_avals[i]);
+  request.values.assign(values.begin(), values.end());
+  if (!values.empty()) request.values.resize(request.inputs.size());
   TransposedProgram program;
   program.jaxpr = trace_jaxpr(request, [&](std::span<const Array> args) {
     std::vector<Tangent> cotangents(has_cotangent.size());

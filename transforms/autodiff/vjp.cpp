@@ -31,17 +31,19 @@ void check_given(std::vector<Array>& given, const std::vector<Aval>& want, Funct
 
 FlatLinear flat_vjp(FlatFunction& f) {
   check_no_array_is_empty(f);
-  const Ref<Linearized> l = linearize_flat(f, inexact_leaves(f.args), "vjp");
-  std::vector<bool> which(l->out_avals.size(), false);
-  for (std::size_t i = 0; i < l->num_primary; ++i) which[i] = true;
-  l->transposed = transpose_linearized(*l, which);
-  std::vector<Array> results = evaluate_primal(*l);
-  return {std::move(results), l};
+  return with_custom_rules([&] {
+    const Ref<Linearized> l = linearize_flat(f, inexact_leaves(f.args), "vjp");
+    std::vector<bool> which(l->out_avals.size(), false);
+    for (std::size_t i = 0; i < l->num_primary; ++i) which[i] = true;
+    l->transposed = transpose_linearized(*l, which);
+    std::vector<Array> results = evaluate_primal(*l);
+    return FlatLinear{std::move(results), l};
+  });
 }
 
 FlatLinear flat_linearize(FlatFunction& f) {
   check_no_array_is_empty(f);
-  const Ref<Linearized> l = linearize_flat(f, inexact_leaves(f.args), "linearize");
+  const Ref<Linearized> l = with_custom_rules([&] { return linearize_flat(f, inexact_leaves(f.args), "linearize"); });
   std::vector<Array> results = evaluate_primal(*l);
   return {std::move(results), l};
 }

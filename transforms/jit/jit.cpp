@@ -17,6 +17,7 @@
 #include "weft/core/errors/boundary.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ops/control/call.h"
+#include "weft/core/trace/captures.h"
 #include "weft/core/trace/key_reuse.h"
 #include "weft/core/trace/varying.h"
 #include "weft/core/trees/resolve_prefix.h"
@@ -46,6 +47,7 @@ struct Entry : RefCounted {
   std::vector<Aval> avals;
   std::vector<Aval> inputs;      // of the program, if it takes numbers in a wider dtype
   bool wide_scope = false;       // traced for a program whose numbers have 64 bits
+  bool rules_in_full = false;    // traced while RulesInFull lived
   std::vector<AxisFrame> axes;   // in scope when it was traced: a program may depend on their sizes
   std::vector<Varying> varying;  // of the arguments, in a shard_map that checks it: the program has marks of it
   std::optional<Mesh> mesh;      // in scope: maps in it may be over that one
@@ -76,7 +78,7 @@ bool same_axes(const std::vector<AxisFrame>& a, const std::vector<AxisFrame>& b)
 bool in_wide_scope() { return current_trace() && current_trace()->wide_numbers(); }
 
 bool same_scope(const Entry& e) {
-  if (e.wide_scope != in_wide_scope()) return false;
+  if (e.wide_scope != in_wide_scope() || e.rules_in_full != RulesInFull::active()) return false;
   const Mesh* const now = mesh_in_scope();
   return e.in_map == inside_map() && (now ? e.mesh && *e.mesh == *now : !e.mesh);
 }
@@ -221,6 +223,7 @@ class Cache final : public JitCache {
     if (const Mesh* const mesh = mesh_in_scope()) e->mesh = *mesh;
     e->in_map = inside_map();
     e->wide_scope = in_wide_scope();
+    e->rules_in_full = RulesInFull::active();
     e->arguments = c.keep_arguments();
     e->tracer = std::this_thread::get_id();
     e->process = getpid();

@@ -10,11 +10,12 @@ namespace {
 /// What the user's functions hold, and where its values are found when they run.
 struct Captures {
   std::size_t operands = 0;     ///< leading operands of the call
+  std::size_t own = 0;          ///< of them, the first ones, of the rule only
   std::vector<Array> held;      ///< traced values
   std::vector<std::size_t> at;  ///< of each of the first ones, its operand
   std::vector<Array> concrete;  ///< of the others, their values
 
-  explicit Captures(std::span<const Array> captured) {
+  Captures(std::span<const Array> captured, std::size_t num_own) : own(num_own) {
     const auto in_scope = captures_in_scope();
     for (std::size_t i = 0; i < captured.size(); ++i) {
       if (!as_traced(captured[i])) continue;
@@ -54,6 +55,7 @@ struct CapturingJvpRule final : JvpRule {
   const Captures captures;
 
   int num_captured() const override { return static_cast<int>(captures.operands); }
+  int num_own() const override { return static_cast<int>(captures.own); }
   std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
     const CaptureScope scope = captures.scope(primals);
     return in_scope(one->apply(primals.subspan(captures.operands), tangents.subspan(captures.operands), loc));
@@ -80,6 +82,7 @@ struct CapturingVjpRule final : VjpRule {
   const Captures captures;
 
   int num_captured() const override { return static_cast<int>(captures.operands); }
+  int num_own() const override { return static_cast<int>(captures.own); }
   Forward forward(std::span<const Array> primals, SourceLoc loc) const override {
     const CaptureScope scope = captures.scope(primals);
     Forward f = one->forward(primals.subspan(captures.operands), loc);
@@ -91,20 +94,20 @@ struct CapturingVjpRule final : VjpRule {
 };
 
 template <class Capturing, class Rule>
-Ref<const Rule> capturing(Ref<const Rule> rule, std::span<const Array> captured) {
+Ref<const Rule> capturing(Ref<const Rule> rule, std::span<const Array> captured, std::size_t own) {
   if (!rule) return rule;
-  Captures captures(captured);
+  Captures captures(captured, own);
   if (captures.held.empty()) return rule;
   return make_ref<Capturing>(std::move(rule), std::move(captures));
 }
 
 }  // namespace
 
-Ref<const JvpRule> with_captures(Ref<const JvpRule> rule, std::span<const Array> captured) {
-  return capturing<CapturingJvpRule>(std::move(rule), captured);
+Ref<const JvpRule> with_captures(Ref<const JvpRule> rule, std::span<const Array> captured, std::size_t own) {
+  return capturing<CapturingJvpRule>(std::move(rule), captured, own);
 }
-Ref<const VjpRule> with_captures(Ref<const VjpRule> rule, std::span<const Array> captured) {
-  return capturing<CapturingVjpRule>(std::move(rule), captured);
+Ref<const VjpRule> with_captures(Ref<const VjpRule> rule, std::span<const Array> captured, std::size_t own) {
+  return capturing<CapturingVjpRule>(std::move(rule), captured, own);
 }
 
 }  // namespace weft::detail

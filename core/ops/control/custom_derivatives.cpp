@@ -18,6 +18,7 @@
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
 #include "weft/core/text/text_rules.h"
+#include "weft/core/trace/captures.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -44,10 +45,14 @@ void check_rule_result(const std::string& what, const Array& x, const Aval& want
   if (x.dtype() != want.dtype && promote_types(x.dtype(), want.dtype) != want.dtype) throw DTypeError(message, loc);
 }
 
-// A captured value can't be differentiated: the rule knows of no tangent for it.
-void check_captures(std::span<const Tangent> tangents, int num_consts, std::string_view op, const std::string& name, SourceLoc loc) {
+// What the function captured can't be differentiated: the rule knows of no tangent for it. On what only the rule captured the function
+// doesn't depend.
+template <class Rule>
+void check_captures(std::span<const Tangent> tangents, int num_consts, const Rule& rule, std::string_view op, const std::string& name,
+                    SourceLoc loc) {
+  const int own = num_consts - rule.num_captured();
   for (int i = 0; i < num_consts; ++i)
-    if (tangents[static_cast<std::size_t>(i)])
+    if (tangents[static_cast<std::size_t>(i)] && !(own <= i && i < own + rule.num_own()))
       throw TracerError(
           fmt::format("{}: {} is differentiated with respect to a value that it captures, for which its rule gives nothing; pass it as "
                       "an argument, or capture stop_gradient of it",
@@ -80,6 +85,7 @@ struct BatchedJvpRule final : JvpRule {
   const std::vector<int> dims;
 
   int num_captured() const override { return one->num_captured(); }
+  int num_own() const override { return one->num_own(); }
   std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
     std::vector<int> both = dims;
     both.insert(both.end(), dims.begin(), dims.end());
@@ -124,6 +130,7 @@ struct BatchedVjpRule final : VjpRule {
   const std::vector<int> dims;
 
   int num_captured() const override { return one->num_captured(); }
+  int num_own() const override { return one->num_own(); }
   Forward forward(std::span<const Array> primals, SourceLoc loc) const override {
     auto backward = make_ref<BatchedBackward>();
     backward->axis = axis;
@@ -192,7 +199,7 @@ struct CustomJvpCall {
     if (!rule) return linearize_of_call(c, p.call_jaxpr, bind_closed_call);
     const Applied a = arguments(c, *rule);
     const std::vector<Array> inputs = concat(a.primals, a.tangents);
-    TraceRequest request{"jvp rule of " + p.name, {}, {}};
+    TraceRequest request{"jvp rule of " + p.name, {}, inputs};
     for (const Array& x : inputs) request.inputs.push_back(x.aval());
     const Jaxpr traced = inline_calls(trace_jaxpr(request, [&](std::span<const Array> args) {
       return rule->apply(args.first(a.primals.size()), args.subspan(a.primals.size()), c.loc);
@@ -238,7 +245,7 @@ struct CustomJvpCall {
   }
   static Applied arguments(const JvpContext& c, const JvpRule& rule) {
     const Params& p = c.get<Params>();
-    check_captures(c.tangents, p.num_consts, name, p.name, c.loc);
+    check_captures(c.tangents, p.num_consts, rule, name, p.name, c.loc);
     Applied a;
     for (auto i = static_cast<std::size_t>(p.num_consts - rule.num_captured()); i < c.in.size(); ++i) {
       a.primals.push_back(c.in[i]);
@@ -364,7 +371,7 @@ struct CustomVjpCall {
   static JvpResult linearize_call(const JvpContext& c) {
     const Params& p = c.get<Params>();
     if (!p.fwd.rule) return linearize_of_call(c, p.call_jaxpr, bind_closed_call);
-    check_captures(c.tangents, p.num_consts, name, p.name, c.loc);
+    check_captures(c.tangents, p.num_consts, *p.fwd.rule, name, p.name, c.loc);
     const auto arguments = c.in.subspan(static_cast<std::size_t>(p.num_consts));
     VjpRule::Forward f = p.fwd.rule->forward(c.in.subspan(static_cast<std::size_t>(p.num_consts - p.fwd.rule->num_captured())), c.loc);
     const std::vector<Aval> want = p.call_jaxpr.data().output_avals();
@@ -431,21 +438,44 @@ Ref<const JvpRule> logaddexp_rule() {
   return rule;
 }
 
+namespace {
+
+/// A function's program whose leading inputs are what its rule and itself captured.
+struct WithCaptures {
+  Jaxpr jaxpr;
+  std::vector<Array> consts;
+  std::size_t own;  // of the rule only
+};
+WithCaptures with_captures_of(const Jaxpr& j, std::span<const Array> of_rule) {
+  const Hoisted h = hoist_consts(j);
+  std::vector<Array> own;
+  for (const Array& x : of_rule)
+    if (std::none_of(h.consts.begin(), h.consts.end(), [&](const Array& c) { return same_traced_value(c, x); })) own.push_back(x);
+  if (own.empty()) return {h.jaxpr, h.consts, 0};
+  const auto own_inputs = own.size();
+  TraceRequest request{"custom rule", avals_of(own), {}};
+  for (const Aval& a : h.jaxpr.data().input_avals()) request.inputs.push_back(a);
+  return {trace_jaxpr(request, [&](std::span<const Array> args) { return eval_jaxpr(h.jaxpr, args.subspan(own_inputs)); }),
+          concat(own, h.consts), own_inputs};
+}
+
+}  // namespace
+
 std::vector<Array> bind_custom_jvp(const std::string& name, const Jaxpr& j, RuleParam<JvpRule> rule, std::span<const Array> inputs,
-                                   SourceLoc loc, bool captures_are_constants) {
-  Hoisted h = hoist_consts(j);
-  rule.rule = with_captures(std::move(rule.rule), h.consts);
+                                   SourceLoc loc, bool captures_are_constants, std::span<const Array> of_rule) {
+  WithCaptures w = with_captures_of(j, of_rule);
+  rule.rule = with_captures(std::move(rule.rule), w.consts, w.own);
   if (captures_are_constants)
-    for (Array& x : h.consts) x = stop_gradient_of(x, loc);
-  return bind_all<CustomJvpCall>({name, h.jaxpr, std::move(rule), static_cast<int>(h.consts.size()), false}, concat(h.consts, inputs), loc);
+    for (std::size_t i = w.own; i < w.consts.size(); ++i) w.consts[i] = stop_gradient_of(w.consts[i], loc);
+  return bind_all<CustomJvpCall>({name, w.jaxpr, std::move(rule), static_cast<int>(w.consts.size()), false}, concat(w.consts, inputs), loc);
 }
 
 std::vector<Array> bind_custom_vjp(const std::string& name, const Jaxpr& j, RuleParam<VjpRule> fwd, const std::string& bwd,
-                                   std::span<const Array> inputs, SourceLoc loc) {
-  const Hoisted h = hoist_consts(j);
-  fwd.rule = with_captures(std::move(fwd.rule), h.consts);
-  return bind_all<CustomVjpCall>({name, {bwd, {}}, h.jaxpr, std::move(fwd), static_cast<int>(h.consts.size()), false},
-                                 concat(h.consts, inputs), loc);
+                                   std::span<const Array> inputs, SourceLoc loc, std::span<const Array> of_rule) {
+  const WithCaptures w = with_captures_of(j, of_rule);
+  fwd.rule = with_captures(std::move(fwd.rule), w.consts, w.own);
+  return bind_all<CustomVjpCall>({name, {bwd, {}}, w.jaxpr, std::move(fwd), static_cast<int>(w.consts.size()), false},
+                                 concat(w.consts, inputs), loc);
 }
 
 PrimitiveList custom_derivative_primitives() {

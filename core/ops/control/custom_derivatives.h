@@ -9,8 +9,10 @@ namespace weft::detail {
 
 /// A user's rule over flat arrays. Called when a program is differentiated, with arrays of the trace at hand.
 struct JvpRule : RefCounted {
-  /// How many of the values that the function captured it is given, in front of its arguments. They have no derivative.
+  /// How many captured values it is given, in front of its arguments. They have no derivative.
   virtual int num_captured() const { return 0; }
+  /// How many of them, the first ones, only the rule captured: the function doesn't depend on them.
+  virtual int num_own() const { return 0; }
   /// Primals and tangents in, one tangent for each primal (of integers: zeros of dtype bool); results, then their tangents, out.
   virtual std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const = 0;
 };
@@ -26,6 +28,7 @@ struct VjpRule : RefCounted {
   };
   /// As of a JvpRule; the backward half gives nothing for them.
   virtual int num_captured() const { return 0; }
+  virtual int num_own() const { return 0; }
   virtual Forward forward(std::span<const Array> primals, SourceLoc loc) const = 0;
 };
 
@@ -86,10 +89,10 @@ struct CustomLinParams {
 /// The rule of logaddexp, which an equation read from a text gets, too.
 Ref<const JvpRule> logaddexp_rule();
 /// Values that the program captured become its leading inputs. `captures_are_constants`: they have no derivative; otherwise differentiation
-/// with respect to one throws TracerError.
+/// with respect to one throws TracerError. `of_rule`: traced values that the rule captured.
 std::vector<Array> bind_custom_jvp(const std::string& name, const Jaxpr& j, RuleParam<JvpRule> rule, std::span<const Array> inputs,
-                                   SourceLoc loc, bool captures_are_constants = false);
+                                   SourceLoc loc, bool captures_are_constants = false, std::span<const Array> of_rule = {});
 std::vector<Array> bind_custom_vjp(const std::string& name, const Jaxpr& j, RuleParam<VjpRule> fwd, const std::string& bwd,
-                                   std::span<const Array> inputs, SourceLoc loc);
+                                   std::span<const Array> inputs, SourceLoc loc, std::span<const Array> of_rule = {});
 
 }  // namespace weft::detail
