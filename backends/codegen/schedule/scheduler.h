@@ -66,6 +66,11 @@ class Scheduler {
   int shared_loads(std::size_t nest, int dim) const;
   /// Accumulators in a tile of points: vectors of them first, then points that share loads, then partial sums.
   bool tile(std::size_t i, bool with_outer);
+  /// The shape of a tile of vectors and of points that share their loads, of so many accumulators at most: the one with the fewest cycles
+  /// for all points, those that are left over by whole tiles included, where it is clearly better than the one there is.
+  void shape_tile(LoopPlan& vectors, LoopPlan& points, std::int64_t room);
+  /// Several nests of outer points only, such as sums of matmuls, run by the tile of the costliest of them. False if that has none.
+  bool tile_outer_points();
   /// Column reductions of a matrix that is not cached: a few rows at a time, if the accumulators of all columns are cached. Otherwise each
   /// row is read in short pieces, which the hardware does not prefetch.
   bool go_by_rows(std::size_t i);

@@ -49,6 +49,9 @@ struct Target {
   int narrowest_vector = 16;   ///< bytes
   double gathered_lane = 1.4;  ///< the cost of a lane that is loaded from a place of its own
   std::int64_t vector_registers() const { return vector_bytes >= 64 ? 32 : 16; }
+  double multiply_latency = 4;      ///< cycles from one multiply-add to the next that adds to its sum
+  double multiplies_per_cycle = 2;  ///< of vectors
+  double loads_per_cycle = 2;
   int rows_reduced = 8;                    ///< rows that a reduction by rows takes at a time
   int column_vectors = 8;                  ///< vectors of sums that registers hold
   std::int64_t rows_together = 4;          ///< of a matmul whose left operand's rows are in scratch

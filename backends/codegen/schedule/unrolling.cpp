@@ -20,13 +20,19 @@ int Scheduler::shared_loads(std::size_t nest, int dim) const {
 bool Scheduler::tile(std::size_t i, bool with_outer) {
   const Nest& t = k_.nests[i];
   NestSchedule& s = schedule_.nests[i];
-  const auto reductions = static_cast<std::int64_t>(t.reductions.size());
+  // Sums of other nests of the same points are in registers at the same time.
+  std::int64_t reductions = 0;
+  for (const Nest& n : k_.nests)
+    if (&n == &t || (with_outer && t.parallel.empty() && n.parallel.empty())) reductions += static_cast<std::int64_t>(n.reductions.size());
   std::int64_t steps = 1;
   for (int d : t.reduce) steps *= size(d);
-  if (reductions == 0 || steps < 4 || nodes_[i].size() >= target_.few_nodes) return false;
-  std::int64_t room = target_.vector_registers() / 2 / reductions;
+  if (t.reductions.empty() || steps < 4 || nodes_[i].size() >= target_.few_nodes) return false;
+  // Half of the registers hold sums; more of them where some only wait for the others' nests.
+  const bool wait = reductions > static_cast<std::int64_t>(t.reductions.size());
+  std::int64_t room = target_.vector_registers() * (wait ? 3 : 2) / 4 / reductions;
   for (const LoopPlan& l : schedule_.outer) room /= l.unroll;
   room = std::max<std::int64_t>(1, room);
+  const std::int64_t accumulators = room;
   std::vector<LoopPlan*> loops;
   for (LoopPlan& l : s.parallel) loops.push_back(&l);
   if (with_outer)
@@ -68,7 +74,11 @@ bool Scheduler::tile(std::size_t i, bool with_outer) {
     for (LoopPlan* l : loops)
       if (!l->vector && l->unroll == 1 && !runs_singly(l->dim) && shared_loads(i, l->dim) > most)
         most = shared_loads(i, l->dim), shared = l;
-    if (shared && room > 1) take(*shared, size(shared->dim), by_points ? 6 : 4), shares = true;
+    if (shared && room > 1) {
+      take(*shared, size(shared->dim), by_points ? 6 : 4), shares = true;
+      const auto lanes = std::find_if(loops.begin(), loops.end(), [](const LoopPlan* l) { return l->vector; });
+      if (lanes != loops.end() && shared_loads(i, (*lanes)->dim) > 0) shape_tile(**lanes, *shared, accumulators);
+    }
   }
   const bool alone = by_points && std::all_of(loops.begin(), loops.end(), [](const LoopPlan* l) { return l->unroll == 1; });
   // Lanes of which there is one vector only: further points, so that one sum need not wait for the last.
@@ -80,6 +90,45 @@ bool Scheduler::tile(std::size_t i, bool with_outer) {
   LoopPlan* last = s.reduce.empty() ? nullptr : &s.reduce.back();
   if (last && last->vector) take(*last, size(last->dim) / schedule_.lanes, shares ? 2 : 4);
   return true;
+}
+
+void Scheduler::shape_tile(LoopPlan& vectors, LoopPlan& points, std::int64_t room) {
+  constexpr std::int64_t kMostVectors = 4, kMostPoints = 6;
+  constexpr double kClearly = 0.9;
+  const std::int64_t whole = size(vectors.dim) / schedule_.lanes, masked = size(vectors.dim) % schedule_.lanes != 0 ? 1 : 0;
+  const auto step = [&](std::int64_t p, std::int64_t v) {
+    return std::max({target_.multiply_latency, static_cast<double>(p * v) / target_.multiplies_per_cycle,
+                     static_cast<double>(p + v) / target_.loads_per_cycle});
+  };
+  const auto cycles = [&](std::int64_t p, std::int64_t v) {
+    const auto rows = [&](std::int64_t n) {
+      return static_cast<double>(whole / v) * step(n, v) + static_cast<double>(whole % v + masked) * step(n, 1);
+    };
+    return static_cast<double>(size(points.dim) / p) * rows(p) + static_cast<double>(size(points.dim) % p) * rows(1);
+  };
+  double least = kClearly * cycles(points.unroll, vectors.unroll);
+  for (std::int64_t v = std::min(kMostVectors, whole); v >= 1; --v)
+    for (std::int64_t p = std::min({kMostPoints, room / v, size(points.dim)}); p >= 1; --p)
+      if (const double c = cycles(p, v); c < least) least = c, points.unroll = static_cast<int>(p), vectors.unroll = static_cast<int>(v);
+}
+
+bool Scheduler::tile_outer_points() {
+  std::size_t heavy = 0, nodes = 0, reducing = 0;
+  double most = -1;
+  for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+    const Nest& t = k_.nests[i];
+    if (!t.parallel.empty() || !t.repeats.empty() || is_running(t)) return false;
+    nodes += nodes_[i].size(), reducing += t.reduce.empty() ? 0 : 1;
+    double steps = work(i);
+    for (int d : t.reduce) steps *= static_cast<double>(size(d));
+    if (!t.reduce.empty() && steps > most) most = steps, heavy = i;
+  }
+  if (schedule_.vector_dim < 0 || reducing < 2 || nodes >= target_.few_nodes || shared_loads(heavy, schedule_.vector_dim) == 0)
+    return false;
+  if (std::none_of(schedule_.outer.begin(), schedule_.outer.end(),
+                   [&](const LoopPlan& l) { return !l.vector && !runs_singly(l.dim) && shared_loads(heavy, l.dim) > 0; }))
+    return false;
+  return tile(heavy, true);
 }
 
 bool Scheduler::go_by_rows(std::size_t i) {
@@ -114,6 +163,7 @@ bool Scheduler::go_by_rows(std::size_t i) {
 void Scheduler::unroll() {
   int matmul = matmul_of_rows();
   bool squares = false;
+  if (tile_outer_points()) return;
   if (matmul >= 0 && !tile(static_cast<std::size_t>(matmul), true)) matmul = -1;
   const bool single =
       std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); });
