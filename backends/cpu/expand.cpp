@@ -4,6 +4,7 @@
 
 #include "weft/backends/codegen/planner/partial_sorts.h"
 #include "weft/backends/common/native_step.h"
+#include "weft/backends/cpu/packed/packed_matmul.h"
 #include "weft/core/array/indexing.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
@@ -35,13 +36,47 @@ bool is_for_kernels(const ConvParams& p, const Shape& image, const Shape& kernel
   return taps == 1 || (l[1] + 1 < image.size() && (stride > 1 || p.feature_group_count < kFewChannels));
 }
 
+/// A convolution of so few multiplications that oneDNN's calls and layouts take longer. The windows of gradients in the kernel are as large
+/// as images; images with holes are those of gradients in the operand.
+bool is_small(const ConvParams& p, const Shape& image, const Shape& kernel) {
+  // Channels that are images of their own in memory give long vectors.
+  constexpr double kOfImages = 1e6, kOfPixels = 2.5e5;
+  constexpr std::int64_t kMostSmallTaps = 25;
+  const auto& [l, r, o] = p.dimension_numbers;
+  auto multiplications = static_cast<double>(image[l[0]] * kernel[r[0]] * kernel[r[1]]);
+  std::int64_t taps = 1;
+  for (const WindowDim& d : conv_windows(p, image, kernel)) {
+    if (d.base_dilation > 1 || d.window > d.positions()) return false;
+    taps *= d.window, multiplications *= static_cast<double>(d.window * d.positions());
+  }
+  return p.batch_group_count == 1 && p.feature_group_count == 1 && taps <= kMostSmallTaps &&
+         multiplications <= (l[1] + 1 < image.size() ? kOfImages : kOfPixels);
+}
+
 /// Whether oneDNN has code for it, and good code.
-bool is_for_library(const Eqn& e, std::span<const Aval> in) {
-  const auto& p = params_as<ConvParams>(*e.params);
+bool is_for_library(const ConvParams& p, std::span<const Aval> in) {
   const auto& [l, r, o] = p.dimension_numbers;
   const bool one_channel = p.batch_group_count == 1 && in[0].shape[l[1]] == 1 && in[1].shape[r[0]] == 1;
-  return in[0].dtype == float32 && !one_channel && !is_for_kernels(p, in[0].shape, in[1].shape) &&
-         make_native_step(*e.op, *e.params, in, infer(*e.op, *e.params, in, {})) != nullptr;
+  const Primitive& op = convolution_primitive();
+  const ParamsRef params = make_params(p);
+  return in[0].dtype == float32 && !one_channel && !is_for_kernels(p, in[0].shape, in[1].shape) && !is_small(p, in[0].shape, in[1].shape) &&
+         make_native_step(op, *params, in, infer(op, *params, in, {})) != nullptr;
+}
+
+/// A convolution of 16-bit floats by oneDNN's of float32, whose sums are rounded once, where the processor has no instructions that
+/// multiply the former.
+std::optional<Jaxpr> widened_convolution(const ConvParams& given, std::span<const Aval> in, SourceLoc loc) {
+  const DType narrow = in[0].dtype, out = given.preferred_element_type.value_or(narrow);
+  const auto fits = [](DType t) { return t.is_floating() && t.itemsize() <= 4; };
+  if (narrow.itemsize() != 2 || !fits(in[1].dtype) || !fits(out) || !converts_packed(narrow, in[1].dtype, out)) return {};
+  ConvParams p = given;
+  p.preferred_element_type = float32;
+  const Aval wide[] = {{in[0].shape, float32}, {in[1].shape, float32}};
+  if (!is_for_library(p, wide)) return {};
+  return trace_jaxpr({"conv_general_dilated", {in.begin(), in.end()}, {}}, [&](std::span<const Array> x) {
+    const Array y = convolve_of(astype(Arg(x[0], loc), float32), astype(Arg(x[1], loc), float32), p, loc);
+    return std::vector{astype(Arg(y, loc), out)};
+  });
 }
 
 /// Few of the largest of long lines are found by passing over the others; short lines, or much of them, are sorted faster, side by side.
@@ -119,11 +154,13 @@ const Rule<CpuExpansionRules, TopKLargest> top_k_expansion([](const Eqn& e, std:
   return sorted_largest(p, in[0], e.loc);
 });
 
-const RuleOf<CpuExpansionRules> convolution_expansion(convolution_primitive(),
-                                                      [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
-                                                        if (is_for_library(e, in)) return {};
-                                                        return expand_convolution(e, in, kMostWindowBytes);
-                                                      });
+std::optional<Jaxpr> expand_cpu_convolution(const Eqn& e, std::span<const Aval> in) {
+  const auto& p = params_as<ConvParams>(*e.params);
+  if (is_for_library(p, in)) return {};
+  if (std::optional<Jaxpr> wide = widened_convolution(p, in, e.loc)) return wide;
+  return expand_convolution(e, in, kMostWindowBytes);
+}
+const RuleOf<CpuExpansionRules> convolution_expansion(convolution_primitive(), expand_cpu_convolution);
 
 const CompositeRule<CpuComposite> attention_rule(kAttention, expand_attention);
 const CompositeRule<CpuComposite> attention_gradient_rule(kAttentionGradient, expand_attention_gradient);

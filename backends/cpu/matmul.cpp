@@ -220,18 +220,28 @@ bool delays_onednn(const MatmulStep& p) {
 }
 bool is_float32_matmul(const MatmulStep& p) { return p.dtype == float32 && p.right_dtype == float32 && p.out_dtype == float32; }
 
+/// A matrix by so few rows or columns that packing it for tiles takes longer than multiplying it, where kernels read it in order.
+bool is_skinny(const MatmulStep& p) {
+  constexpr double kCached = 512 << 10, kReuse = 30;
+  constexpr std::int64_t kFewColumns = 16, kFewRows = 8;
+  const bool columns = p.n <= p.m, in_order = columns ? p.a_col == 1 : p.b_row == 1;
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+  const double bytes = columns ? m * k * p.dtype.itemsize() : n * k * p.right_dtype.itemsize();
+  if (converts_packed(p.dtype, p.right_dtype, p.out_dtype)) return (in_order || bytes <= kCached) && m * n < kReuse * (m + n);
+  if (p.dtype != p.right_dtype || (p.dtype != float32 && p.dtype != float64)) return false;
+  return in_order && bytes > kCached && (columns ? p.n <= kFewColumns : p.m <= kFewRows);
+}
+
 }  // namespace
 
 bool prefers_matmul(const MatmulStep& p) {
   // Matmuls with vectors are bound by memory.
   if (p.m < 4 || p.n < 4 || p.k < 4) return false;
   const double multiplications = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-  // Kernels are as fast while a matrix stays in the cache, and can fuse the surrounding operations. For large matrices times a few columns
-  // they read rows contiguously. But they are slow for 8- and 16-bit numbers, which they widen vector by vector.
+  // Kernels are as fast while a matrix stays in the cache, and can fuse the surrounding operations. But they are slow for 8- and 16-bit
+  // numbers, which they widen vector by vector.
   const bool packed = has_packed_matmul(p.dtype, p.right_dtype, p.out_dtype);
-  const bool is_skinny = p.n < 16 && p.dtype == float64 && static_cast<double>(p.m) * static_cast<double>(p.k) > 1e6;
   const double size = std::cbrt(multiplications);
-  if (is_skinny) return false;
   if (packed && p.dtype.itemsize() == 1 && p.right_dtype.itemsize() == 1) return size > 32;
   if (packed && p.dtype == bfloat16 && p.right_dtype == bfloat16) return size > 48;
   if (packed && p.dtype == float16) return size > 112;
@@ -241,6 +251,7 @@ bool prefers_matmul(const MatmulStep& p) {
 }
 
 bool takes_matmul(const MatmulStep& p) {
+  if (is_skinny(p)) return false;
   if (has_packed_matmul(p.dtype, p.right_dtype, p.out_dtype)) return true;
   if (p.dtype == p.right_dtype && p.dtype == p.out_dtype && has_complex_matmul(p.dtype)) return true;
   return is_float32_matmul(p) ? lies_in_lines(p) : is_blas_matmul(p) && suits_blas(p);

@@ -8,6 +8,7 @@
 #include "tests/ops/checks.h"
 #include "weft/backends/common/native_step.h"
 #include "weft/backends/cpu/cpu_backend.h"
+#include "weft/backends/cpu/packed/packed_matmul.h"
 #include "weft/core/array/array_impl.h"
 #include "weft/core/ops/contraction/conv_expand.h"
 #include "weft/runtime/host/executable.h"
@@ -75,14 +76,14 @@ Comparison compare_all(const Case& k, DType t = float32) {
 TEST_CASE("convolutions: layouts") {
   const std::vector<std::pair<int, int>> same{{1, 1}, {1, 1}};
   for (const Case& k :
-       {Case{"NHWC", {4, 9, 8, 5}, {3, 3, 5, 7}, {1, 1}, same, {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}}},
+       {Case{"NHWC", {4, 29, 28, 5}, {3, 3, 5, 7}, {1, 1}, same, {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}}},
         Case{"NHWC, sixteens", {3, 12, 12, 16}, {3, 3, 16, 32}, {1, 1}, same, {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}}},
-        Case{"NCHW", {4, 16, 9, 8}, {16, 16, 3, 3}, {1, 1}, same, {}}, Case{"NCHW, odd", {4, 5, 9, 8}, {7, 5, 3, 3}, {1, 1}, same, {}},
-        Case{"mixed", {4, 9, 8, 5}, {7, 5, 3, 3}, {1, 1}, same, {.dimension_numbers = {"NHWC", "OIHW", "NCHW"}}},
-        Case{"strange", {9, 5, 4, 8}, {3, 7, 3, 5}, {1, 1}, same, {.dimension_numbers = {"HCNW", "HOWI", "CWHN"}}},
+        Case{"NCHW", {8, 16, 9, 8}, {16, 16, 3, 3}, {1, 1}, same, {}}, Case{"NCHW, odd", {4, 5, 29, 28}, {7, 5, 3, 3}, {1, 1}, same, {}},
+        Case{"mixed", {4, 29, 28, 5}, {7, 5, 3, 3}, {1, 1}, same, {.dimension_numbers = {"NHWC", "OIHW", "NCHW"}}},
+        Case{"strange", {29, 5, 4, 28}, {3, 7, 3, 5}, {1, 1}, same, {.dimension_numbers = {"HCNW", "HOWI", "CWHN"}}},
         Case{"one channel", {8, 28, 28, 1}, {3, 3, 1, 16}, {1, 1}, same, {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}}},
-        Case{"1-d", {4, 6, 30}, {5, 6, 4}, {2}, {{1, 2}}, {}},
-        Case{"3-d", {2, 3, 6, 7, 5}, {4, 3, 2, 3, 2}, {1, 2, 1}, {{0, 1}, {1, 1}, {1, 0}}, {}}}) {
+        Case{"1-d", {40, 6, 300}, {5, 6, 4}, {2}, {{1, 2}}, {}},
+        Case{"3-d", {8, 3, 16, 17, 15}, {4, 3, 2, 3, 2}, {1, 2, 1}, {{0, 1}, {1, 1}, {1, 0}}, {}}}) {
     INFO(k.title);
     const Comparison c = compare_all(k);
     CHECK(c.error < 2e-6);
@@ -122,12 +123,12 @@ TEST_CASE("convolutions: strides, dilations, paddings and groups") {
   int fast = 0;
   for (int i = 0; i < 60; ++i) {
     Case k;
-    const int groups = draw(0, 2) == 0 ? draw(2, 4) : 1, features = draw(1, 4) * groups, outputs = draw(1, 5) * groups;
+    const int groups = draw(0, 2) == 0 ? draw(2, 4) : 1, features = draw(2, 8) * groups, outputs = draw(2, 9) * groups;
     const bool by_batch = groups > 1 && draw(0, 2) == 0;
     const int kernel[] = {draw(1, 4), draw(1, 3)};
     k.options.rhs_dilation = {draw(1, 2), draw(1, 2)};
     if (draw(0, 4) == 0) k.options.lhs_dilation = {draw(1, 2), draw(1, 3)};
-    k.x = {draw(1, 3) * (by_batch ? groups : 1), by_batch ? features / groups : features, draw(10, 18), draw(12, 20)};
+    k.x = {draw(1, 3) * (by_batch ? groups : 1), by_batch ? features / groups : features, draw(16, 26), draw(18, 30)};
     k.kernel = {outputs, features / groups, kernel[0], kernel[1]};
     (by_batch ? k.options.batch_group_count : k.options.feature_group_count) = groups;
     k.strides = {draw(1, 3), draw(1, 2)};
@@ -182,6 +183,30 @@ TEST_CASE("convolutions: of each channel by itself they are kernels where the li
     CHECK(found.error < 2e-6);
     CHECK(has(found.kernels, "conv_general_dilated") != c.in_kernels);
   }
+}
+
+TEST_CASE("convolutions: of 16-bit floats they are the library's of float32 where the processor does not multiply them") {
+  for (const DType t : {bfloat16, float16}) {
+    CAPTURE(t.name());
+    const auto conv = [](Xs in) { return std::vector{maximum(conv_general_dilated(in[0], in[1], {1, 1}, "SAME"), 0.f)}; };
+    const Comparison c = compare(conv, {samples({4, 12, 30, 31}, 1, t), samples({9, 12, 3, 3}, 2, t)});
+    CHECK(c.error < 0.01);
+    CHECK(has(c.kernels, "conv_general_dilated") == detail::converts_packed(t, t, t));
+  }
+}
+
+TEST_CASE("convolutions: small ones are kernels, those of the same kind with more multiplications are not") {
+  const ConvOptions last{.dimension_numbers = {"NHWC", "HWIO", "NHWC"}};
+  const auto in_library = [](const Shape& x, const Shape& kernel, const ConvOptions& options) {
+    const auto conv = [&](Xs in) { return std::vector{conv_general_dilated(in[0], in[1], {1, 1}, "SAME", options)}; };
+    const Comparison c = compare(conv, {samples(x, 1, float32), samples(kernel, 2, float32)});
+    CHECK(c.error < 2e-6);
+    return has(c.kernels, "conv_general_dilated");
+  };
+  CHECK_FALSE(in_library({2, 3, 20, 21}, {8, 3, 3, 3}, {}));
+  CHECK(in_library({16, 3, 20, 21}, {8, 3, 3, 3}, {}));
+  CHECK_FALSE(in_library({1, 14, 13, 6}, {3, 3, 6, 8}, last));
+  CHECK(in_library({4, 14, 13, 6}, {3, 3, 6, 16}, last));
 }
 
 TEST_CASE("convolutions: windows of the batch and of the positions in pieces are those of the whole") {

@@ -89,8 +89,8 @@ class Multiplication {
     words_ = (p.k + unit_.group - 1) / unit_.group;
     const std::int64_t word = unit_.word_bytes();
     depth_ = parts_of(words_, parts_of(words_, longest_panel(unit_)));
-    columns_ = std::clamp(kRightBytes / (depth_ * word) / unit_.panel_columns() * unit_.panel_columns(),
-                          static_cast<std::int64_t>(unit_.panel_columns()), rounded_up(p.n, unit_.panel_columns()));
+    const std::int64_t panel = unit_.panel_columns();
+    columns_ = std::min(std::max(kRightBytes / (depth_ * word), panel) / panel * panel, rounded_up(p.n, unit_.lanes));
     const std::int64_t height = unit_.heights[0];
     rows_ = std::min(p.m, in_place_ ? kMaxRows : std::max(kLeftBytes / (depth_ * word), height) / height * height);
     converted_ = p.out_dtype != unit_.sum && !(p.out_dtype.is_integer() && p.out_dtype.itemsize() == unit_.sum.itemsize());
@@ -158,24 +158,25 @@ class Multiplication {
   void prepare_left(const Lines& from, std::int64_t rows, std::int64_t depth, char* scratch) const {
     auto* const start = reinterpret_cast<std::int32_t*>(scratch + start_at_);
     const std::int64_t words = parts_of(depth, unit_.group);
-    if (!in_place_)
+    if (!in_place_) {
+      char* const panels = scratch + left_at_;
+      if (!unit_.left_in_rows) pack_panels(unit_, from, rows, depth, unit_.heights, panels, scratch + packing_at_);
       each_height(rows, [&](std::int64_t i, int height, std::size_t) {
-        char* const to = scratch + left_at_ + i * words * unit_.word_bytes();
+        char* const to = panels + i * words * unit_.word_bytes();
         char* const panel = unit_.left_in_rows ? scratch + panel_at_ : to;
-        pack_panel(unit_, from.at(i, 0), height, depth, height, panel, scratch + packing_at_);
-        if (unit_.left_in_rows) rows_of_panel(panel, height, words, to);
+        if (unit_.left_in_rows) {
+          pack_panel(unit_, from.at(i, 0), height, depth, height, panel, scratch + packing_at_);
+          rows_of_panel(panel, height, words, to);
+        }
         if (recipe_.start) sum_panel(panel, unit_.element.is_signed(), height, words, start + i);
       });
-    else if (recipe_.start)
+    } else if (recipe_.start)
       sum_lines(from, rows, depth, start);
     for (std::int64_t i = 0; recipe_.start && i < rows; ++i)
       start[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(start[i]) * static_cast<std::uint32_t>(recipe_.start));
   }
   void pack_right(const Lines& from, std::int64_t columns, std::int64_t depth, char* scratch) const {
-    const std::int64_t panel = unit_.panel_columns(), words = parts_of(depth, unit_.group);
-    for (std::int64_t c = 0; c < columns; c += panel)
-      pack_panel(unit_, from.at(c, 0), std::min(panel, columns - c), depth, panel, scratch + right_at_ + c * words * unit_.word_bytes(),
-                 scratch + packing_at_);
+    pack_panels(unit_, from, columns, depth, std::array{unit_.panel_columns()}, scratch + right_at_, scratch + packing_at_);
   }
   void multiply(const Lines& from, std::int64_t rows, std::int64_t columns, std::int64_t words, bool add, char* out, std::int64_t out_row,
                 const char* scratch) const {
@@ -189,6 +190,7 @@ class Multiplication {
         const std::int64_t width = std::min(panel, columns - c);
         const auto vectors = parts_of(width, unit_.lanes);
         w.right = scratch + right_at_ + c * words * word;
+        w.right_row = vectors * unit_.lanes * word;
         w.out = out + i * out_row + c * unit_.sum.itemsize();
         w.last = static_cast<int>(width - (vectors - 1) * unit_.lanes);
         unit_.tiles[!in_place_][vectors - 1][height](w);
@@ -286,6 +288,11 @@ class PackedMatmul final : public Matmul {
 }  // namespace
 
 bool has_packed_matmul(DType a, DType b, DType out) { return find_recipe(a, b, out).unit != nullptr; }
+
+bool converts_packed(DType a, DType b, DType out) {
+  const Unit* const u = find_recipe(a, b, out).unit;
+  return u && u->element.is_floating() && (u->element != a || u->element != b);
+}
 
 double packed_matmul_steps(const MatmulStep& p) {
   const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype, p.m, p.k);

@@ -12,6 +12,8 @@ namespace weft::detail {
 
 /// Whether this processor has a unit for matmuls of these dtypes.
 bool has_packed_matmul(DType a, DType b, DType out);
+/// Whether that unit multiplies floats of another dtype, to which packing converts the operands.
+bool converts_packed(DType a, DType b, DType out);
 /// Null where it has none.
 std::unique_ptr<Matmul> make_packed_matmul(const MatmulStep& p);
 /// The cost of one on one thread, in vector instructions of a unit's tiles; infinite without a unit.

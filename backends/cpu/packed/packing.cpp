@@ -1,6 +1,7 @@
 #include "weft/backends/cpu/packed/packing.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "weft/core/array/convert_elements.h"
@@ -118,22 +119,85 @@ void interleave(const char* from, std::int64_t k_bytes, std::int64_t lines, std:
     }
 }
 
-template <class Element, int group>
-void interleave_all(const char* from, std::int64_t k_bytes, std::int64_t lines, std::int64_t depth, std::int64_t width, std::uint64_t flip,
-                    char* to) {
-  constexpr std::int64_t word = sizeof(Element) * group;
-  for (std::int64_t k = 0; k < depth; k += group, from += group * k_bytes, to += width * word)
-    if (group == 1 && flip == 0)
-      std::memcpy(to, from, static_cast<std::size_t>(lines * word));
-    else
-      interleave<Element, group>(from, k_bytes, lines, std::min<std::int64_t>(group, depth - k), flip, to);
+/// Copies words, flipped.
+template <class Word>
+void copy_words(const char* from, std::int64_t words, std::uint64_t flip, char* to) {
+  constexpr std::int64_t size = sizeof(Word);
+  std::int64_t i = 0;
+#ifdef __SSE2__
+  const __m128i flips = _mm_set1_epi64x(static_cast<long long>(flip));
+  for (; (i + 16 / size) <= words; i += 16 / size) store_vector(to + i * size, _mm_xor_si128(load_vector(from + i * size), flips));
+#endif
+  for (; i < words; ++i) store(to + i * size, static_cast<Word>(load<Word>(from + i * size) ^ static_cast<Word>(flip)));
 }
+void copy_words(std::int64_t word, const char* from, std::int64_t words, std::uint64_t flip, char* to) {
+  word == 8 ? copy_words<std::uint64_t>(from, words, flip, to) : copy_words<std::uint32_t>(from, words, flip, to);
+}
+
+/// The width of the panel of the first of so many lines.
+std::int64_t width_of_next(const Unit& u, std::span<const int> widths, std::int64_t lines) {
+  for (const int w : widths)
+    if (w > 0 && w <= lines) return w;
+  return (lines + u.lanes - 1) / u.lanes * u.lanes;
+}
+
+/// Lines that are read at a time: a row of them stays in the first cache while it is converted and cut.
+constexpr std::int64_t kLinesTogether = 1024;
 
 /// Clears the columns of the panel that no line fills.
 void clear_rest(std::int64_t lines, std::int64_t words, std::int64_t width, std::int64_t word, char* to) {
   if (lines == width) return;
   for (std::int64_t k = 0; k < words; ++k)
     std::memset(to + (k * width + lines) * word, 0, static_cast<std::size_t>((width - lines) * word));
+}
+
+/// int8 and uint8 of which only the highest bit differs are what is flipped.
+bool is_packed_as_it_is(const Unit& u, DType t) {
+  return t == u.element || (t.itemsize() == u.element.itemsize() && u.element.is_integer() && t.is_integer());
+}
+
+/// Panels of lines that are neighbours in memory.
+void pack_rows(const Unit& u, const Lines& from, std::int64_t lines, std::int64_t depth, std::span<const int> widths, char* to,
+               char* scratch) {
+  const std::int64_t size = u.element.itemsize(), from_size = from.dtype.itemsize(), word = u.word_bytes();
+  const std::int64_t words = (depth + u.group - 1) / u.group;
+  const bool same = is_packed_as_it_is(u, from.dtype);
+  const std::uint64_t flip = u.group > 1 ? 0 : from.flip;  // of words; elements are flipped when they are joined
+  for (std::int64_t first = 0; first < lines;) {
+    std::int64_t end = first;
+    while (end < lines && end - first < kLinesTogether) end += width_of_next(u, widths, lines - end);
+    const std::int64_t present = std::min(end, lines) - first;
+    for (std::int64_t w = 0; w < words; ++w) {
+      const std::int64_t rows = std::min<std::int64_t>(u.group, depth - w * u.group);
+      const char* row = from.data + (first + w * u.group * from.k) * from_size;
+      std::int64_t row_bytes = from.k * from_size;
+      if (!same) {
+        for (std::int64_t r = 0; r < rows; ++r)
+          convert_run(row + r * row_bytes, from.dtype, scratch + r * present * size, u.element, present);
+        row = scratch, row_bytes = present * size;
+      }
+      if (u.group > 1) {
+        char* const joined = scratch + (kLinesTogether + widths[0]) * word;
+        if (u.group == 2)
+          interleave<std::uint16_t, 2>(row, row_bytes, present, rows, from.flip, joined);
+        else
+          interleave<std::uint8_t, 4>(row, row_bytes, present, rows, from.flip, joined);
+        row = joined;
+      }
+      std::int64_t i = 0;
+      for (const int width = widths[0]; i + width <= present; i += width)
+        copy_words(word, row + i * word, width, flip, to + ((first + i) * words + w * width) * word);
+      while (i < present) {
+        const std::int64_t width = width_of_next(u, widths, lines - first - i);
+        const std::int64_t filled = std::min(width, present - i);
+        char* const at = to + ((first + i) * words + w * width) * word;
+        copy_words(word, row + i * word, filled, flip, at);
+        if (filled < width) std::memset(at + filled * word, 0, static_cast<std::size_t>((width - filled) * word));
+        i += width;
+      }
+    }
+    first = end;
+  }
 }
 
 /// Elements that are `stride` apart.
@@ -155,60 +219,53 @@ void convert_run(const void* from, DType from_dtype, void* to, DType to_dtype, s
 }
 
 std::int64_t packing_scratch(const Unit& u, std::int64_t width, std::int64_t depth) {
-  return (width * u.element.itemsize() + 8) * (depth + 16);
+  return std::max((width * u.element.itemsize() + 8) * (depth + 16), 2 * (kLinesTogether + width) * u.word_bytes());
 }
 
 void pack_panel(const Unit& u, const Lines& from, std::int64_t lines, std::int64_t depth, std::int64_t width, char* to, char* scratch) {
+  if (from.line == 1 && from.k != 1) return pack_rows(u, from, lines, depth, std::array{static_cast<int>(width)}, to, scratch);
   const std::int64_t size = u.element.itemsize(), word = u.word_bytes(), whole = depth / u.group, words = (depth + u.group - 1) / u.group;
   const std::int64_t from_size = from.dtype.itemsize();
   Lines x = from;
-  // int8 and uint8 of which only the highest bit differs are what is flipped.
-  const bool same = from.dtype == u.element || (size == from_size && u.element.is_integer() && from.dtype.is_integer());
-  if (!same || (x.k != 1 && x.line != 1)) {
-    // Copied element by element into lines along the direction in which they are neighbours.
+  const bool same = is_packed_as_it_is(u, from.dtype);
+  if (!same || x.k != 1) {
+    // Copied element by element, so that a line's are neighbours.
     char* const converted = scratch + 8 * (depth + 16);
-    const bool along_lines = x.line == 1 && x.k != 1;
-    const std::int64_t runs = along_lines ? depth : lines, length = along_lines ? lines : depth;
-    const std::int64_t run = along_lines ? x.k : x.line, step = along_lines ? 1 : x.k;
-    for (std::int64_t i = 0; i < runs; ++i) {
-      const char* at = x.data + i * run * from_size;
-      if (step != 1) {
-        gather(at, step, from_size, length, scratch);
+    for (std::int64_t i = 0; i < lines; ++i) {
+      const char* at = x.data + i * x.line * from_size;
+      if (x.k != 1) {
+        gather(at, x.k, from_size, depth, scratch);
         at = scratch;
       }
       if (same)
-        std::memcpy(converted + i * length * size, at, static_cast<std::size_t>(length * size));
+        std::memcpy(converted + i * depth * size, at, static_cast<std::size_t>(depth * size));
       else
-        convert_run(at, from.dtype, converted + i * length * size, u.element, length);
+        convert_run(at, from.dtype, converted + i * depth * size, u.element, depth);
     }
-    x.data = converted, x.dtype = u.element;
-    x.line = along_lines ? 1 : depth, x.k = along_lines ? lines : 1;
+    x.data = converted, x.dtype = u.element, x.line = depth;
   }
   const std::uint64_t flip = from.flip;
   if (lines < width) clear_rest(lines, words, width, word, to);
-  if (x.k == 1) {
-    if (word == 8)
-      transpose<std::uint64_t>(x.data, x.line * size, lines, whole, width, flip, to);
-    else
-      transpose<std::uint32_t>(x.data, x.line * size, lines, whole, width, flip, to);
-    if (whole < words)
-      for (std::int64_t j = 0; j < lines; ++j) {
-        std::uint32_t last = 0;
-        std::memcpy(&last, x.data + (j * x.line + whole * u.group) * size, static_cast<std::size_t>((depth - whole * u.group) * size));
-        store(to + (whole * width + j) * word, last ^ static_cast<std::uint32_t>(flip));
-      }
-    return;
-  }
-  const std::int64_t k_bytes = x.k * size;
-  switch (u.group) {
-    case 1:
-      if (word == 8)
-        interleave_all<std::uint64_t, 1>(x.data, k_bytes, lines, depth, width, flip, to);
-      else
-        interleave_all<std::uint32_t, 1>(x.data, k_bytes, lines, depth, width, flip, to);
-      return;
-    case 2: return interleave_all<std::uint16_t, 2>(x.data, k_bytes, lines, depth, width, flip, to);
-    default: return interleave_all<std::uint8_t, 4>(x.data, k_bytes, lines, depth, width, flip, to);
+  if (word == 8)
+    transpose<std::uint64_t>(x.data, x.line * size, lines, whole, width, flip, to);
+  else
+    transpose<std::uint32_t>(x.data, x.line * size, lines, whole, width, flip, to);
+  if (whole < words)
+    for (std::int64_t j = 0; j < lines; ++j) {
+      std::uint32_t last = 0;
+      std::memcpy(&last, x.data + (j * x.line + whole * u.group) * size, static_cast<std::size_t>((depth - whole * u.group) * size));
+      store(to + (whole * width + j) * word, last ^ static_cast<std::uint32_t>(flip));
+    }
+}
+
+void pack_panels(const Unit& u, const Lines& from, std::int64_t lines, std::int64_t depth, std::span<const int> widths, char* to,
+                 char* scratch) {
+  if (from.line == 1 && from.k != 1) return pack_rows(u, from, lines, depth, widths, to, scratch);
+  const std::int64_t words = (depth + u.group - 1) / u.group;
+  for (std::int64_t i = 0; i < lines;) {
+    const std::int64_t width = width_of_next(u, widths, lines - i);
+    pack_panel(u, from.at(i, 0), std::min(width, lines - i), depth, width, to + i * words * u.word_bytes(), scratch);
+    i += width;
   }
 }
 
@@ -235,12 +292,24 @@ void sum_lines(const Lines& from, std::int64_t lines, std::int64_t depth, std::i
 
 void sum_panel(const char* panel, bool are_signed, std::int64_t width, std::int64_t words, std::int32_t* sums) {
   std::fill_n(sums, width, 0);
-  for (std::int64_t k = 0; k < words; ++k)
-    for (std::int64_t j = 0; j < width; ++j, panel += 4) {
+  for (std::int64_t k = 0; k < words; ++k) {
+    std::int64_t j = 0;
+#ifdef __SSE2__
+    const __m128i low = _mm_set1_epi16(0xff), ones = _mm_set1_epi16(1);
+    const __m128i flips = _mm_set1_epi8(are_signed ? static_cast<char>(0x80) : 0), more = _mm_set1_epi32(are_signed ? 512 : 0);
+    for (; j + 4 <= width; j += 4, panel += 16) {
+      const __m128i x = _mm_xor_si128(load_vector(panel), flips);
+      const __m128i pairs = _mm_add_epi16(_mm_and_si128(x, low), _mm_srli_epi16(x, 8));
+      char* const to = reinterpret_cast<char*>(sums + j);
+      store_vector(to, _mm_add_epi32(load_vector(to), _mm_sub_epi32(_mm_madd_epi16(pairs, ones), more)));
+    }
+#endif
+    for (; j < width; ++j, panel += 4) {
       const std::uint32_t x = load<std::uint32_t>(panel) ^ (are_signed ? 0x80808080u : 0);
       const std::uint32_t pairs = (x & 0xff00ff) + (x >> 8 & 0xff00ff);
       sums[j] += static_cast<std::int32_t>((pairs & 0xffff) + (pairs >> 16)) - (are_signed ? 512 : 0);
     }
+  }
 }
 
 }  // namespace weft::detail::packed

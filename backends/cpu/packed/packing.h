@@ -1,6 +1,7 @@
 // Operands of matmuls, laid out as the tiles of units.h read them, and their elements converted. Internal to backends/cpu/packed.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "weft/backends/cpu/packed/units.h"
 
@@ -25,6 +26,11 @@ struct Lines {
 std::int64_t packing_scratch(const Unit& u, std::int64_t width, std::int64_t depth);
 /// For each word of k those of `width` lines, of which there are `lines`; what is beyond them, or beyond k, is 0 before it is flipped.
 void pack_panel(const Unit& u, const Lines& from, std::int64_t lines, std::int64_t depth, std::int64_t width, char* to, char* scratch);
+
+/// Lines cut into panels, one after the other, of the first of `widths` (the widest first) that those that are left fill; the last ones, if
+/// they fill none, are a panel of whole vectors. Lines that are neighbours in memory are read row by row, all panels' at once.
+void pack_panels(const Unit& u, const Lines& from, std::int64_t lines, std::int64_t depth, std::span<const int> widths, char* to,
+                 char* scratch);
 
 /// The lines of a panel of words of four bytes, one after the other.
 void rows_of_panel(const char* panel, std::int64_t width, std::int64_t words, char* to);

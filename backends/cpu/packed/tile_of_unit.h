@@ -21,7 +21,7 @@ void tile(const TileWork& w) {
     }
   // The operands are in the second cache, and the sums of the tile beside this one, which comes next, farther away.
   constexpr bool prefetches = U::kBytes == 64;
-  constexpr int panel_row = U::kVectors * U::kBytes, ahead = 8;
+  constexpr int ahead = 8;
   if constexpr (prefetches) {
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i)
@@ -33,16 +33,17 @@ void tile(const TileWork& w) {
 #pragma GCC unroll 4
   for (int i = 0; i < M; i += 3) rows[i / 3] = w.left + (panel ? i * U::kWord : i * w.left_row);
   const std::int64_t row = panel ? U::kWord : w.left_row;
-  const char* right = w.right;
+  const char *right = w.right, *later = right + ahead * w.right_row;
   for (std::int64_t k = 0; k < w.words; ++k) {
     typename U::Operand b[N];
 #pragma GCC unroll 3
     for (int j = 0; j < N; ++j) {
       b[j] = U::operand(right + j * U::kBytes);
-      if constexpr (prefetches) _mm_prefetch(right + ahead * panel_row + j * U::kBytes, _MM_HINT_T0);
+      if constexpr (prefetches) _mm_prefetch(later + j * U::kBytes, _MM_HINT_T0);
     }
     if constexpr (prefetches && panel) _mm_prefetch(rows[0] + ahead * M * U::kWord, _MM_HINT_T0);
-    right += panel_row;
+    right += w.right_row;
+    if constexpr (prefetches) later += w.right_row;
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
       const typename U::Operand x = U::broadcast(rows[i / 3] + i % 3 * row);

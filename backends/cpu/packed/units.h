@@ -8,13 +8,14 @@
 
 namespace weft::detail::packed {
 
-/// A tile of sums. The right operand is a panel: for each word of k two or three vectors of columns. The left one is in rows, or in a panel
+/// A tile of sums. The right operand is a panel: for each word of k one to three vectors of columns. The left one is in rows, or in a panel
 /// as high as the tile.
 struct TileWork {
   const char* left = nullptr;
   std::int64_t left_row = 0;  ///< bytes between rows that are not in a panel
   const char* right = nullptr;
-  std::int64_t words = 0;  ///< of k
+  std::int64_t right_row = 0;  ///< bytes from one word of k of the right panel to the next
+  std::int64_t words = 0;      ///< of k
   char* out = nullptr;
   std::int64_t out_row = 0;             ///< bytes
   bool add = false;                     ///< to what is there

@@ -71,12 +71,12 @@ void add_steps(const TileWork& w, std::int64_t first, std::int64_t words, std::i
     if constexpr (rows > 1) _tile_zero(2);
     if constexpr (rows > 1 && N > 1) _tile_zero(3);
   }
-  const char *left = w.left + first * kWord, *right = w.right + first * 2 * kVector;
-  for (std::int64_t b = 0; b < blocks; ++b, left += words * kWord, right += words * 2 * kVector) {
+  const char *left = w.left + first * kWord, *right = w.right + first * w.right_row;
+  for (std::int64_t b = 0; b < blocks; ++b, left += words * kWord, right += words * w.right_row) {
     _tile_loadd(4, left, w.left_row);
     if constexpr (rows > 1) _tile_loadd(5, left + kTileRows * w.left_row, w.left_row);
-    _tile_loadd(6, right, 2 * kVector);
-    if constexpr (N > 1) _tile_loadd(7, right + kVector, 2 * kVector);
+    _tile_loadd(6, right, w.right_row);
+    if constexpr (N > 1) _tile_loadd(7, right + kVector, w.right_row);
     U::template multiply_add<rows, N>();
   }
   _tile_stored(0, w.out, w.out_row);

@@ -4,6 +4,7 @@
 #include "tests/backends/agree.h"
 #include "tests/messages.h"
 #include "weft/backends/cpu/jit.h"
+#include "weft/backends/cpu/packed/packed_matmul.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -51,6 +52,34 @@ TEST_CASE("library matmuls: float64 but for small matrices") {
   if (detail::native_vector_bytes() >= 32) {
     CHECK(plain);
     CHECK(transposed);
+  }
+}
+
+TEST_CASE("library matmuls: few rows or columns of 16-bit floats, and of what is read in order, are kernels") {
+  struct One {
+    DType t;
+    Shape a, b;
+    bool transposed, library;
+  };
+  for (const One& c : std::vector<One>{{bfloat16, {8, 300}, {300, 200}, false, false},
+                                       {bfloat16, {8, 300}, {200, 300}, true, false},
+                                       {bfloat16, {100, 300}, {300, 200}, false, true},
+                                       {bfloat16, {8, 1000}, {1000, 700}, false, true},
+                                       {bfloat16, {8, 1000}, {700, 1000}, true, false},
+                                       {float32, {8, 1000}, {700, 1000}, true, false},
+                                       {float32, {8, 1000}, {1000, 700}, false, true},
+                                       {float32, {900, 1000}, {1000, 9}, false, false},
+                                       {float64, {900, 1000}, {1000, 16}, false, false}}) {
+    CAPTURE(c.t.name());
+    CAPTURE(detail::to_string(c.a));
+    CAPTURE(detail::to_string(c.b));
+    const auto f = [&](Xs a) { return Arrays{matmul(a[0], c.transposed ? transpose(a[1]) : a[1])}; };
+    const bool library = by_library(same(f, {numbers(c.a, 1, c.t), numbers(c.b, 2, c.t)},
+                                         c.t == float64   ? 1e-11
+                                         : c.t == float32 ? 1e-4
+                                                          : 0.02));
+    const bool measured = c.t == bfloat16 ? detail::converts_packed(c.t, c.t, c.t) : detail::native_vector_bytes() >= 32;
+    if (measured) CHECK(library == c.library);
   }
 }
 
