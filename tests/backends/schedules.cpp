@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/backends/agree.h"
+#include "tests/messages.h"
 #include "weft/backends/codegen/schedule/schedule_text.h"
 #include "weft/backends/cpu/jit.h"
 
@@ -145,19 +146,19 @@ TEST_CASE("schedules: matmuls that share a kernel are tiled, and tiles leave lit
   const auto schedule = [](auto f, const std::vector<Shape>& shapes) {
     Arrays x;
     for (const Shape& s : shapes) x.push_back(values(s, static_cast<unsigned>(x.size() + 1)));
-    return same(f, x, 1e-4, "schedule");
+    return test::same(f, x, 1e-4, "schedule");
   };
   const int lanes = detail::native_vector_bytes() / 4;
   if (lanes < 8) return;
   // A step of a recurrent network, of which both matmuls are in one kernel.
   const auto step = [](Xs a) { return Arrays{tanh(matmul(a[0], a[1]) + matmul(a[2], a[3]))}; };
   const std::string both = schedule(step, {{12, 60}, {60, 111}, {12, 111}, {111, 111}});
-  CHECK_FALSE(has(both, "kernel1"));
-  CHECK(has(both, "unroll i0 by "));
-  CHECK(has(both, "unroll i1 by "));
+  CHECK_FALSE(test::has(both, "kernel1"));
+  CHECK(test::has(both, "unroll i0 by "));
+  CHECK(test::has(both, "unroll i1 by "));
   // Seven vectors of columns: by fours three would be left over, one by one.
   const std::string seven = schedule([](Xs a) { return Arrays{matmul(a[0], a[1])}; }, {{12, 100}, {100, 7 * lanes}});
-  CHECK_FALSE(has(seven, "unroll i1 by 4"));
+  CHECK_FALSE(test::has(seven, "unroll i1 by 4"));
 }
 
 TEST_CASE("schedules: several vectors go through a counted loop side by side, with the same bits") {
