@@ -74,7 +74,7 @@ bool Scheduler::tile(std::size_t i, bool with_outer) {
     for (LoopPlan* l : loops)
       if (!l->vector && l->unroll == 1 && !runs_singly(l->dim) && shared_loads(i, l->dim) > most)
         most = shared_loads(i, l->dim), shared = l;
-    if (shared && room > 1) {
+    if (shared && accumulators > 1) {
       take(*shared, size(shared->dim), by_points ? 6 : 4), shares = true;
       const auto lanes = std::find_if(loops.begin(), loops.end(), [](const LoopPlan* l) { return l->vector; });
       if (lanes != loops.end() && shared_loads(i, (*lanes)->dim) > 0) shape_tile(**lanes, *shared, accumulators);
