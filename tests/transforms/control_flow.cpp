@@ -146,6 +146,33 @@ TEST_CASE("a while loop without a bound is linearized: its linear part runs the 
   CHECK(test::refuses<TracerError>([&] { linearize(shown, array(3.f)); }, {"io_callback", "second time"}));
 }
 
+TEST_CASE("loops and branches with calls of jit, of whose results some depend on what is transposed, and some don't") {
+  using Pair = std::pair<Array, Array>;
+  const auto halves = jit([](Array a, Array b) { return std::pair{a * 0.5f, cos(b)}; });
+  // The second call takes a sum that depends on x, and gives a cosine that doesn't.
+  const auto step = [&](Pair c) {
+    const auto [a, b] = halves(c.first, c.second);
+    return Pair(halves(a + 2 * a, b));
+  };
+  const Array x = array({1.f, 2.f}), y = array({0.3f, 0.4f});
+  const auto transposed = [&](auto f) { return std::get<0>(linear_transpose(f, x)(x)); };
+  const auto scanned = [&](Array a) {
+    return scan([&](Pair c, None) { return std::pair{step(c), none}; }, Pair(a, y), none, {.length = 2}).first.first;
+  };
+  const auto looped = [&](Array a) {
+    return while_loop([](Pair c) { return sum(c.second) > 0; }, step, Pair(a, y), {.max_steps = 2}).first;
+  };
+  const auto branched = [&](Array a) {
+    const auto [u, v] = cond(sum(y) > 0, [&](Array b) { return step(Pair(b, y)); }, [&](Array b) { return step(step(Pair(b, y))); }, a);
+    return u + 0 * v * u;
+  };
+  CHECK(close(transposed(scanned), {0.75 * 0.75, 2 * 0.75 * 0.75}));
+  CHECK(close(transposed(looped), {0.75 * 0.75, 2 * 0.75 * 0.75}));
+  CHECK(close(transposed(branched), {0.75, 1.5}));
+  const auto unbounded = [&](Array a) { return sum(while_loop([](Pair c) { return sum(c.second) > 9; }, step, Pair(a, y)).first); };
+  CHECK(test::refuses<TracerError>([&] { grad(unbounded)(x); }, {"max_steps", "while_loop"}));
+}
+
 TEST_CASE("the memory of a bounded while loop's reverse mode grows as the square root of the bound") {
   auto bytes = [](int n) {
     auto f = [n](Array x) {
