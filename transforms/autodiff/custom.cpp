@@ -8,6 +8,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/array_lists.h"
 #include "weft/core/base/nesting.h"
+#include "weft/core/base/thread_object.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/custom_derivatives.h"
@@ -77,12 +78,15 @@ struct VjpAdapter final : VjpRule {
 };
 
 /// Rules that are being tried on this thread: one that calls its own function is tried once.
-thread_local std::vector<const std::type_info*> tried;
+struct TriedRules {
+  std::vector<const std::type_info*> types;
+};
 
 /// The traced values that a rule captured, found by trying it. Nothing where that fails: so will the rule, where it is needed.
 template <class Rule, class Try>
 std::vector<Array> captured_by(const Rule& rule, const std::string& name, std::span<const Array> args, Try&& attempt) {
   const std::type_info& type = typeid(rule);
+  std::vector<const std::type_info*>& tried = of_thread<TriedRules>().types;
   if (!RulesInFull::active() || std::any_of(tried.begin(), tried.end(), [&](const std::type_info* t) { return *t == type; })) return {};
   std::vector<Array> held;
   tried.push_back(&type);
