@@ -1,6 +1,8 @@
 // Branches whose results have the memory of operands that nothing else needs: donated arguments, temporaries, what a loop carries. Where a
 // branch can't work in place, or the operand is needed, the values are right all the same.
 #include <functional>
+#include <tuple>
+#include <vector>
 
 #include "tests/ops/checks.h"
 
@@ -199,4 +201,29 @@ TEST_CASE("branches in place: the derivative") {
         CHECK(tree::all_close(jit(grad(loss), {.donate_argnums = {0}})(x * 1), want, 1e-4, 1e-4));
       }
     }
+}
+
+TEST_CASE("a branch of hundreds of arrays, by itself and in a loop") {
+  using Arrays = std::vector<Array>;
+  Arrays given;
+  for (int i = 0; i < 300; ++i) given.push_back(array({static_cast<float>(i), 1.f}));
+  const auto doubled = [](const Arrays& v) {
+    Arrays out;
+    for (const Array& x : v) out.push_back(x * 2);
+    return out;
+  };
+  const auto last = [](const Arrays& v) { return Arrays(v.rbegin(), v.rend()); };
+  const auto chosen = [&](Array i, const Arrays& v) { return switch_(i, std::tuple{[](const Arrays& u) { return u; }, doubled, last}, v); };
+  const auto repeated = [&](Array n, const Arrays& v) {
+    return fori_loop(0, n, [&](Array k, const Arrays& u) { return chosen(k, u); }, v);
+  };
+  for (const int i : {0, 1, 2}) {
+    Arrays want, want_repeated;
+    {
+      const auto eager = disable_jit();
+      want = chosen(array(i), given), want_repeated = repeated(array(i + 1), given);
+    }
+    CHECK(tree::all_close(jit(chosen)(array(i), given), want, 0, 0));
+    CHECK(tree::all_close(jit(repeated)(array(i + 1), given), want_repeated, 0, 0));
+  }
 }

@@ -22,8 +22,9 @@ constexpr std::size_t kMaxInlineNodes = 1500;    // of one kernel
 constexpr std::size_t kMaxRepeatedNodes = 60;    // of one that is run in several places
 constexpr std::size_t kMaxFunctionNodes = 6000;  // of all kernels of a function
 constexpr std::int64_t kMaxInlineScratch = 1 << 14;
-constexpr std::int64_t kLongCopy = 256;  // bytes from which on it pays to ask whether source and destination are the same
-constexpr int kMaxOpen = 16;             // depth of nested loops and branches in a function: LLVM's passes take superlinear time in it
+constexpr std::int64_t kLongCopy = 256;     // bytes from which on it pays to ask whether source and destination are the same
+constexpr std::size_t kLoadsInBlock = 128;  // LLVM compares each load of a block with all others of it
+constexpr int kMaxOpen = 16;                // depth of nested loops and branches in a function: LLVM's passes take superlinear time in it
 
 class ControlEmitter {
  public:
@@ -43,7 +44,7 @@ class ControlEmitter {
 
   void begin_function(const std::string& name) {
     function_ = make_function(module_, features_, name, llvm::FunctionType::get(ir_.getInt32Ty(), {ir_.getPtrTy(), ir_.getPtrTy()}, false));
-    entry_ = new_block("entry");
+    entry_ = table_block_ = new_block("entry");
     BasicBlock* body = new_block("body");
     failed_ = new_block("failed");
     ir_.SetInsertPoint(failed_);
@@ -55,9 +56,11 @@ class ControlEmitter {
   /// The function's body is the step, whose buffers are its first argument.
   void finish_function(const KernelProgram& program, const Step& step) {
     Values buffers(program.buffers.size());
-    for (std::size_t i = 0; i < step.buffers.size(); ++i)
+    for (std::size_t i = 0; i < step.buffers.size(); ++i) {
+      if (i % kLoadsInBlock == kLoadsInBlock - 1) ir_.SetInsertPoint(block_behind(ir_.GetInsertBlock(), "buffers"));
       buffers[static_cast<std::size_t>(step.buffers[i])] =
           ir_.CreateLoad(ir_.getPtrTy(), ir_.CreateConstGEP1_64(ir_.getPtrTy(), function_->getArg(0), i));
+    }
     control(program, step, buffers);
     ir_.CreateRet(ir_.getInt32(0));
     if (failed_->use_empty()) failed_->eraseFromParent();
@@ -70,7 +73,7 @@ class ControlEmitter {
     Value* const arguments = pointers(given);
     const auto outside = ir_.saveIP();
     llvm::Function* const outer = function_;
-    BasicBlock *const entry = entry_, *const failed = failed_;
+    BasicBlock *const entry = entry_, *const failed = failed_, *const table_block = table_block_;
     auto fixed = std::exchange(fixed_, {});
     Value* const array = std::exchange(array_, nullptr);
     const std::size_t array_size = std::exchange(array_size_, 0), nodes = std::exchange(nodes_, 0);
@@ -80,7 +83,7 @@ class ControlEmitter {
     part->setLinkage(llvm::GlobalValue::InternalLinkage);
     part->addFnAttr(llvm::Attribute::NoInline);
     finish_function(p, s);
-    function_ = outer, entry_ = entry, failed_ = failed;
+    function_ = outer, entry_ = entry, failed_ = failed, table_block_ = table_block;
     fixed_ = std::move(fixed), array_ = array, array_size_ = array_size, nodes_ = nodes, done_ = done;
     ir_.restoreIP(outside);
     check(ir_.CreateCall(part, {arguments, function_->getArg(1)}));
@@ -95,6 +98,13 @@ class ControlEmitter {
   }
 
   BasicBlock* new_block(const char* name) { return BasicBlock::Create(module_.getContext(), name, function_); }
+  /// A new block that is executed after another one, in front of what followed that.
+  BasicBlock* block_behind(BasicBlock* block, const char* name) {
+    BasicBlock* const behind = new_block(name);
+    if (llvm::Instruction* const end = block->getTerminator()) end->moveBefore(*behind, behind->end());
+    llvm::BranchInst::Create(behind, block);
+    return behind;
+  }
   Value* i64(std::int64_t v) { return ir_.getInt64(static_cast<std::uint64_t>(v)); }
   Value* offset(Value* pointer, std::int64_t bytes) { return bytes == 0 ? pointer : ir_.CreateGEP(ir_.getInt8Ty(), pointer, i64(bytes)); }
   static std::int64_t bytes_of(const KernelProgram& p, BufferId b) { return p.buffers[static_cast<std::size_t>(b)].aval.bytes(); }
@@ -115,11 +125,11 @@ class ControlEmitter {
     ir_.SetInsertPoint(after);
   }
 
-  /// In front of everything else.
+  /// In front of everything else; memory of the stack is in the first block.
   template <class F>
-  Value* at_entry(F&& f) {
+  Value* at_entry(BasicBlock* block, F&& f) {
     const auto saved = ir_.saveIP();
-    ir_.SetInsertPoint(entry_->getTerminator());
+    ir_.SetInsertPoint(block->getTerminator());
     Value* v = f();
     ir_.restoreIP(saved);
     return v;
@@ -130,14 +140,16 @@ class ControlEmitter {
     if (v) return v;
     const std::size_t slot = table_.size();
     table_.push_back({kind, program, number});
-    return v = at_entry([&] { return ir_.CreateLoad(ir_.getPtrTy(), ir_.CreateConstGEP1_64(ir_.getPtrTy(), function_->getArg(1), slot)); });
+    if (slot % kLoadsInBlock == kLoadsInBlock - 1) table_block_ = block_behind(table_block_, "table");
+    return v = at_entry(table_block_,
+                        [&] { return ir_.CreateLoad(ir_.getPtrTy(), ir_.CreateConstGEP1_64(ir_.getPtrTy(), function_->getArg(1), slot)); });
   }
 
   /// Stack memory for pointers, reused by each call.
   Value* pointers(const Values& values) {
     if (!array_ || values.size() > array_size_) {
       array_size_ = std::max<std::size_t>(values.size(), 1);
-      array_ = at_entry([&] { return ir_.CreateAlloca(llvm::ArrayType::get(ir_.getPtrTy(), array_size_)); });
+      array_ = at_entry(entry_, [&] { return ir_.CreateAlloca(llvm::ArrayType::get(ir_.getPtrTy(), array_size_)); });
     }
     for (std::size_t i = 0; i < values.size(); ++i) ir_.CreateStore(values[i], ir_.CreateConstGEP1_64(ir_.getPtrTy(), array_, i));
     return array_;
@@ -435,6 +447,7 @@ class ControlEmitter {
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   BasicBlock *entry_ = nullptr, *failed_ = nullptr;
+  BasicBlock* table_block_ = nullptr;  ///< the last of those that load fixed pointers
   std::vector<FixedPointer> table_;
   std::map<std::tuple<FixedPointer::Kind, const KernelProgram*, int>, Value*> fixed_;
   std::map<int, llvm::Function*> kernels_;
