@@ -101,7 +101,7 @@ Array logaddexp2(Arg x, Arg y) {
     const Array difference = u - v;  // NaN of equal infinities, and of NaN
     return Array(where(isnan(difference), u + v, maximum(u, v) + log1p(exp2(-abs(difference))) / std::numbers::ln2));
   };
-  return custom_jvp(value, [value](Two at, Two along) {
+  return custom_jvp(value, [](Two at, Two along) {
     const auto& [u, v] = at;
     const auto& [du, dv] = along;
     const Array sum = logaddexp2(u, v);  // with this rule, as the value has kinks where u is v
