@@ -54,10 +54,9 @@ bool is_small(const ConvParams& p, const Shape& image, const Shape& kernel) {
 }
 
 /// Whether oneDNN has code for it, and good code.
-bool is_for_library(const ConvParams& p, std::span<const Aval> in) {
+bool is_for_library(const Primitive& op, const ConvParams& p, std::span<const Aval> in) {
   const auto& [l, r, o] = p.dimension_numbers;
   const bool one_channel = p.batch_group_count == 1 && in[0].shape[l[1]] == 1 && in[1].shape[r[0]] == 1;
-  const Primitive& op = convolution_primitive();
   const ParamsRef params = make_params(p);
   return in[0].dtype == float32 && !one_channel && !is_for_kernels(p, in[0].shape, in[1].shape) && !is_small(p, in[0].shape, in[1].shape) &&
          make_native_step(op, *params, in, infer(op, *params, in, {})) != nullptr;
@@ -65,17 +64,18 @@ bool is_for_library(const ConvParams& p, std::span<const Aval> in) {
 
 /// A convolution of 16-bit floats by oneDNN's of float32, whose sums are rounded once, where the processor has no instructions that
 /// multiply the former.
-std::optional<Jaxpr> widened_convolution(const ConvParams& given, std::span<const Aval> in, SourceLoc loc) {
+std::optional<Jaxpr> widened_convolution(const Eqn& e, std::span<const Aval> in) {
+  const auto& given = params_as<ConvParams>(*e.params);
   const DType narrow = in[0].dtype, out = given.preferred_element_type.value_or(narrow);
   const auto fits = [](DType t) { return t.is_floating() && t.itemsize() <= 4; };
   if (narrow.itemsize() != 2 || !fits(in[1].dtype) || !fits(out) || !converts_packed(narrow, in[1].dtype, out)) return {};
   ConvParams p = given;
   p.preferred_element_type = float32;
   const Aval wide[] = {{in[0].shape, float32}, {in[1].shape, float32}};
-  if (!is_for_library(p, wide)) return {};
+  if (!is_for_library(*e.op, p, wide)) return {};
   return trace_jaxpr({"conv_general_dilated", {in.begin(), in.end()}, {}}, [&](std::span<const Array> x) {
-    const Array y = convolve_of(astype(Arg(x[0], loc), float32), astype(Arg(x[1], loc), float32), p, loc);
-    return std::vector{astype(Arg(y, loc), out)};
+    const Array y = convolve_of(astype(Arg(x[0], e.loc), float32), astype(Arg(x[1], e.loc), float32), p, e.loc);
+    return std::vector{astype(Arg(y, e.loc), out)};
   });
 }
 
@@ -155,9 +155,8 @@ const Rule<CpuExpansionRules, TopKLargest> top_k_expansion([](const Eqn& e, std:
 });
 
 std::optional<Jaxpr> expand_cpu_convolution(const Eqn& e, std::span<const Aval> in) {
-  const auto& p = params_as<ConvParams>(*e.params);
-  if (is_for_library(p, in)) return {};
-  if (std::optional<Jaxpr> wide = widened_convolution(p, in, e.loc)) return wide;
+  if (is_for_library(*e.op, params_as<ConvParams>(*e.params), in)) return {};
+  if (std::optional<Jaxpr> wide = widened_convolution(e, in)) return wide;
   return expand_convolution(e, in, kMostWindowBytes);
 }
 const RuleOf<CpuExpansionRules> convolution_expansion(convolution_primitive(), expand_cpu_convolution);

@@ -9,7 +9,7 @@ namespace {
 struct State {
   std::vector<std::pair<Array, Array>> captures;  // innermost last
   RuleTracing* tracing = nullptr;
-  bool in_full = false, in_want = false;
+  bool get_values = false, lacks_value = false;
 };
 State& state() { return of_thread<State>(); }
 
@@ -34,11 +34,11 @@ Array value_in_scope(const Array& x) {
 
 std::span<const std::pair<Array, Array>> captures_in_scope() { return state().captures; }
 
-RulesInFull::RulesInFull() : outer_(std::exchange(state().in_full, true)) {}
-RulesInFull::~RulesInFull() { state().in_full = outer_; }
-bool RulesInFull::active() { return state().in_full; }
-void note_rule_in_want() { state().in_want = !state().in_full; }
-bool take_rule_in_want() { return std::exchange(state().in_want, false); }
+RulesGetValues::RulesGetValues() : outer_(std::exchange(state().get_values, true)) {}
+RulesGetValues::~RulesGetValues() { state().get_values = outer_; }
+bool RulesGetValues::active() { return state().get_values; }
+void note_rule_lacks_value() { state().lacks_value = !state().get_values; }
+bool take_rule_lacks_value() { return std::exchange(state().lacks_value, false); }
 
 RuleTracing::RuleTracing() : outer_(state().tracing) { state().tracing = this; }
 RuleTracing::~RuleTracing() { state().tracing = outer_; }

@@ -29,23 +29,23 @@ Array value_in_scope(const Array& x);
 /// The captured values in scope, with their values.
 std::span<const std::pair<Array, Array>> captures_in_scope();
 
-/// While it lives, custom rules on this thread get what they rarely need and a program doesn't hold by itself: the values of their
-/// arguments, where these are known, to branch on in C++, and traced values that a rule captured and its function didn't.
-class [[nodiscard]] RulesInFull {
+/// While it lives, custom rules on this thread are given values that few of them need and that a program doesn't hold: those of their
+/// arguments, where they are known, to branch on in C++, and traced values that a rule captured and its function didn't.
+class [[nodiscard]] RulesGetValues {
  public:
-  RulesInFull();
-  ~RulesInFull();
-  RulesInFull(const RulesInFull&) = delete;
-  RulesInFull& operator=(const RulesInFull&) = delete;
+  RulesGetValues();
+  ~RulesGetValues();
+  RulesGetValues(const RulesGetValues&) = delete;
+  RulesGetValues& operator=(const RulesGetValues&) = delete;
   static bool active();
 
  private:
   const bool outer_;
 };
-/// A rule failed for want of it.
-void note_rule_in_want();
+/// Notes that a rule failed for lack of such a value.
+void note_rule_lacks_value();
 /// Whether one failed since the last call.
-bool take_rule_in_want();
+bool take_rule_lacks_value();
 
 /// While a function with a custom rule is traced.
 class [[nodiscard]] RuleTracing {

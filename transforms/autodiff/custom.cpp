@@ -22,7 +22,7 @@
 namespace weft::detail {
 namespace {
 
-/// Calls a rule of the user's. Where it fails, or gives a value of a trace that is over, for want of what RulesInFull gives, that is noted.
+/// Calls a rule of the user's. If it fails, or gives a value of a trace that is over, for lack of what RulesGetValues gives, that is noted.
 template <class Rule, class Returned>
 auto calling_rule(const char* what, SourceLoc loc, Rule&& rule, Returned&& returned) {
   try {
@@ -31,10 +31,10 @@ auto calling_rule(const char* what, SourceLoc loc, Rule&& rule, Returned&& retur
       if (!x.is_empty_handle()) check_not_leaked(value_in_scope(x), what, loc);
     return r;
   } catch (const ConcretizationError&) {
-    note_rule_in_want();
+    note_rule_lacks_value();
     throw;
   } catch (const LeakedTracerError&) {
-    note_rule_in_want();
+    note_rule_lacks_value();
     throw;
   }
 }
@@ -87,7 +87,7 @@ template <class Rule, class Try>
 std::vector<Array> captured_by(const Rule& rule, const std::string& name, std::span<const Array> args, Try&& attempt) {
   const std::type_info& type = typeid(rule);
   std::vector<const std::type_info*>& tried = of_thread<TriedRules>().types;
-  if (!RulesInFull::active() || std::any_of(tried.begin(), tried.end(), [&](const std::type_info* t) { return *t == type; })) return {};
+  if (!RulesGetValues::active() || std::any_of(tried.begin(), tried.end(), [&](const std::type_info* t) { return *t == type; })) return {};
   std::vector<Array> held;
   tried.push_back(&type);
   try {

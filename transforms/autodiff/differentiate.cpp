@@ -118,7 +118,7 @@ TransposedProgram transpose_linearized(Linearized& l, const std::vector<bool>& w
   for (std::size_t i = 0; i < which.size(); ++i)
     if (l.nonzero_out[i]) has_cotangent.push_back(which[i]);
   if (!l.linearization) return transpose_program(l.linear, linear, has_cotangent);
-  if (!RulesInFull::active() || has_effects(l.primal)) return l.linearization->transposed(linear, has_cotangent);
+  if (!RulesGetValues::active() || has_effects(l.primal)) return l.linearization->transposed(linear, has_cotangent);
   if (l.results.empty()) l.results = evaluate_primal(l);
   return transpose_program(l.linear, linear, has_cotangent, l.residuals);
 }

@@ -15,21 +15,21 @@
 
 namespace weft::detail {
 
-/// The trace of a user's function, described for messages: `jit of step`, with inputs of these types.
-/// Derives something of a function of the user's, and where a custom rule in it lacked something, once more with RulesInFull.
+/// Derives something of a function of the user's; if a custom rule in it fails for lack of a value, once more with RulesGetValues.
 template <class Derive>
 auto with_custom_rules(Derive&& derive) {
-  if (RulesInFull::active()) return derive();
-  take_rule_in_want();
+  if (RulesGetValues::active()) return derive();
+  take_rule_lacks_value();
   try {
     return derive();
   } catch (const Error&) {
-    if (!take_rule_in_want()) throw;
+    if (!take_rule_lacks_value()) throw;
   }
-  const RulesInFull in_full;
+  const RulesGetValues get_values;
   return derive();
 }
 
+/// The trace of a user's function, described for messages: `jit of step`, with inputs of these types.
 TraceRequest request_for(const FlatFunction& f, std::string_view operation, std::vector<Aval> inputs);
 /// Runs a pass over the program of f. Errors thrown in it name this transform of f.
 template <class Pass>
@@ -46,11 +46,11 @@ struct TraceFlatOptions {
   bool tracks_varying = true;  ///< inside shard_map; false for a function with a rule of its own, which handles no marks
 };
 Jaxpr trace_flat(FlatFunction& f, const char* operation, TraceFlatOptions options = {});
-/// Converts a weakly typed argument (a C++ number) to the dtype wanted, as an expression would.
 /// The values, if rules may ask for them.
 inline std::span<const Array> values_for_rules(std::span<const Array> values) {
-  return RulesInFull::active() ? values : std::span<const Array>();
+  return RulesGetValues::active() ? values : std::span<const Array>();
 }
+/// Converts a weakly typed argument (a C++ number) to the dtype wanted, as an expression would.
 Array convert_weak(const Array& x, const Aval& want);
 /// A zero (co)tangent: zeros of the value's own dtype if that is inexact, else of bool, which stands for JAX's float0.
 Array zero_tangent(const Aval& aval, SourceLoc loc);
@@ -79,8 +79,7 @@ struct Linearized final : LinearState {
 };
 /// Traces and linearizes with respect to the active leaves.
 Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const char* operation);
-/// Computes the residuals, and returns the results.
-/// The values of the results; once, as the program runs. Fills in the residuals.
+/// Runs the program, unless it has run for the rules: gives its results, once, and fills in the residuals.
 std::vector<Array> evaluate_primal(Linearized& l);
 /// For each leaf, whether it is floating or complex.
 std::vector<bool> inexact_leaves(std::span<const Array> args);

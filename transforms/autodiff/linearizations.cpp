@@ -77,7 +77,7 @@ Jaxpr Linearization::joined(std::pair<std::size_t, std::size_t> results, Functio
 }
 
 Ref<Linearization> linearization_of(const Jaxpr& traced, const std::vector<bool>& nonzero, std::span<const Array> values) {
-  if (RulesInFull::active()) return make_ref<Linearization>(traced, nonzero, values);
+  if (RulesGetValues::active()) return make_ref<Linearization>(traced, nonzero, values);
   // Source lines within loops and branches are not compared, as only messages and callbacks depend on them.
   if (current_trace() || config.debug_nans || config.debug_key_reuse || has_effects(traced) || calls_back(traced))
     return make_ref<Linearization>(traced, nonzero);

@@ -32,8 +32,8 @@ class Linearization : public RefCounted {
 };
 
 /// The linearization of a traced program without constants: a kept one of the same equations, types and lines, or a new one, which is kept
-/// where operations are executed and the program has no effects. `nonzero`: which inputs have tangents. While RulesInFull lives it is a new
-/// one, which may depend on the inputs' values.
+/// where operations are executed and the program has no effects. `nonzero`: which inputs have tangents. While RulesGetValues lives it is a
+/// new one, which may depend on the inputs' values.
 Ref<Linearization> linearization_of(const Jaxpr& traced, const std::vector<bool>& nonzero, std::span<const Array> values);
 
 }  // namespace weft::detail

@@ -45,13 +45,13 @@ struct Entry : RefCounted {
   const void* type_tag = nullptr;
   std::size_t hash = 0;  // of type_tag and avals
   std::vector<Aval> avals;
-  std::vector<Aval> inputs;      // of the program, if it takes numbers in a wider dtype
-  bool wide_scope = false;       // traced for a program whose numbers have 64 bits
-  bool rules_in_full = false;    // traced while RulesInFull lived
-  std::vector<AxisFrame> axes;   // in scope when it was traced: a program may depend on their sizes
-  std::vector<Varying> varying;  // of the arguments, in a shard_map that checks it: the program has marks of it
-  std::optional<Mesh> mesh;      // in scope: maps in it may be over that one
-  bool in_map = false;           // in a map's body: maps in it are of one device's rows
+  std::vector<Aval> inputs;       // of the program, if it takes numbers in a wider dtype
+  bool wide_scope = false;        // traced for a program whose numbers have 64 bits
+  bool rules_get_values = false;  // traced while RulesGetValues lived
+  std::vector<AxisFrame> axes;    // in scope when it was traced: a program may depend on their sizes
+  std::vector<Varying> varying;   // of the arguments, in a shard_map that checks it: the program has marks of it
+  std::optional<Mesh> mesh;       // in scope: maps in it may be over that one
+  bool in_map = false;            // in a map's body: maps in it are of one device's rows
   Ref<const Structure> arguments;
   Skeleton tree{Skeleton::Kind::node};  // of the arguments, for explanations
   std::thread::id tracer;               // who traces it now
@@ -78,7 +78,7 @@ bool same_axes(const std::vector<AxisFrame>& a, const std::vector<AxisFrame>& b)
 bool in_wide_scope() { return current_trace() && current_trace()->wide_numbers(); }
 
 bool same_scope(const Entry& e) {
-  if (e.wide_scope != in_wide_scope() || e.rules_in_full != RulesInFull::active()) return false;
+  if (e.wide_scope != in_wide_scope() || e.rules_get_values != RulesGetValues::active()) return false;
   const Mesh* const now = mesh_in_scope();
   return e.in_map == inside_map() && (now ? e.mesh && *e.mesh == *now : !e.mesh);
 }
@@ -223,7 +223,7 @@ class Cache final : public JitCache {
     if (const Mesh* const mesh = mesh_in_scope()) e->mesh = *mesh;
     e->in_map = inside_map();
     e->wide_scope = in_wide_scope();
-    e->rules_in_full = RulesInFull::active();
+    e->rules_get_values = RulesGetValues::active();
     e->arguments = c.keep_arguments();
     e->tracer = std::this_thread::get_id();
     e->process = getpid();
