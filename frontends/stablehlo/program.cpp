@@ -53,7 +53,7 @@ ImportedProgram import_program(std::string_view text, const std::string& name, S
   const mlir::Module module = mlir::read_module(text, name, loc);
   const mlir::Function* const main = module.find("main");
   if (!main) throw Error(fmt::format("{}: the module has no function @main", name), loc);
-  mlir::Importer importer(module, mlir::kept_name(name), loc, mlir::PartialWindows::dropped);
+  mlir::Importer importer(module, mlir::kept_name(name), loc, mlir::PartialWindows::dropped, mlir::Derivatives::none);
   ImportedProgram p;
   p.name = module.name;
   for (const mlir::NamedMesh& m : module.meshes) p.meshes.push_back(mlir::mesh_of(m.mesh, m.name, importer));

@@ -107,6 +107,10 @@ TEST_CASE("losses that JAX exported: steps of Newton's method, counted") {
 
 TEST_CASE("losses that JAX exported: random numbers within a loop") { Loss("loss_dropout").check(); }
 
+TEST_CASE("losses that JAX exported: functions written out as selections, of which a formula that is not taken overflows") {
+  Loss("loss_tails").check();
+}
+
 TEST_CASE("loops: what a counter's steps say decides what becomes a scan") {
   struct Case {
     const char *start, *end, *compare, *step;

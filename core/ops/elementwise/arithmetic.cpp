@@ -5,6 +5,7 @@
 
 #include "weft/core/base/extrema.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/elementwise/branches.h"
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/elementwise/wrapping.h"
 #include "weft/core/ops/promotion.h"
@@ -246,6 +247,16 @@ struct Min : Extremum<Min> {
     return b.select(b.ne(x, x), x, b.select(b.bit_or(b.ne(y, y), kernel_less(b, y, x)), y, x));
   }
 };
+
+const Rule<FiniteDerivativeTransform, Neg> neg_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, Add> add_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, AddAny> add_any_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, Sub> sub_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, Mul> mul_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, MulAdd> mul_add_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, Max> max_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, Min> min_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, Div> div_is_finite([](std::span<const bool> is_constant) { return is_constant[1]; });
 
 }  // namespace
 

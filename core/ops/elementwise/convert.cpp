@@ -9,6 +9,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/elementwise/bitcast.h"
+#include "weft/core/ops/elementwise/branches.h"
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/text/text_rules.h"
@@ -181,6 +182,10 @@ struct Copy : LinearUnary<Copy> {
   static constexpr bool kernel_takes_complex = true;
   static V kernel(KernelBuilder&, V x) { return x; }
 };
+
+const Rule<FiniteDerivativeTransform, ConvertElementType> conversion_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, Copy> copy_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, ReducePrecision> reduce_precision_is_finite(always_finite);
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include "weft/core/base/extrema.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/elementwise/branches.h"
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/promotion.h"
@@ -108,6 +109,10 @@ struct Clamp : Elementwise<Clamp, 3> {
   }
   static V kernel(KernelBuilder& b, V lo, V x, V hi) { return b.min(b.max(x, lo), hi); }
 };
+
+const Rule<ChoiceTransform, SelectN> select_n_is_choice([] {});
+const Rule<FiniteDerivativeTransform, SelectN> select_n_is_finite(always_finite);
+const Rule<FiniteDerivativeTransform, Clamp> clamp_is_finite(always_finite);
 
 }  // namespace
 

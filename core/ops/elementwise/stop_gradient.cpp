@@ -5,6 +5,7 @@
 #include "weft/core/ir/kernel_builder.h"
 #include "weft/core/ir/rules.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/elementwise/branches.h"
 #include "weft/core/ops/registry.h"
 
 namespace weft::detail {
@@ -25,6 +26,7 @@ struct StopGradient {
 };
 
 const Rule<IdentityTransform, StopGradient> stop_gradient_is_identity([] {});
+const Rule<FiniteDerivativeTransform, StopGradient> stop_gradient_is_finite(always_finite);
 
 }  // namespace
 

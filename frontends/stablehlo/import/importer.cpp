@@ -17,6 +17,7 @@
 #include "weft/core/ops/control/call.h"
 #include "weft/core/text/text.h"
 #include "weft/frontends/stablehlo/import/sharding.h"
+#include "weft/frontends/stablehlo/import/untaken.h"
 
 namespace weft::detail::mlir {
 namespace {
@@ -321,17 +322,21 @@ Arrays Importer::results_of(const Function& f, std::span<const Array> arguments)
   return out;
 }
 
+Jaxpr Importer::differentiable(Jaxpr j) const {
+  return derivatives_ == Derivatives::wanted ? without_untaken_derivatives(j) : std::move(j);
+}
+
 StablehloProgram Importer::traced(const Function& f, const std::vector<Aval>& inputs) {
   Checks checks;
   Checks* const outer_checks = checks_;
   checks_ = &checks;
   StablehloProgram program;
-  program.jaxpr = trace_jaxpr({"stablehlo function " + f.name, inputs, {}}, [&](std::span<const Array> args) {
+  program.jaxpr = differentiable(trace_jaxpr({"stablehlo function " + f.name, inputs, {}}, [&](std::span<const Array> args) {
     Arrays out = results_of(f, args);
     program.num_results = static_cast<int>(out.size());
     out.insert(out.end(), checks.compared.begin(), checks.compared.end());
     return out;
-  });
+  }));
   program.checks = std::move(checks.list);
   checks_ = outer_checks;
   return program;
@@ -449,8 +454,8 @@ Arrays Importer::run_block_of_arrays(const Block& block, std::span<const Array> 
 }
 
 Jaxpr Importer::block_program(const Block& block, const std::vector<Aval>& inputs, Place place) {
-  return trace_jaxpr({"stablehlo region", inputs, {}},
-                     [&](std::span<const Array> args) { return run_block_of_arrays(block, args, place); });
+  return differentiable(
+      trace_jaxpr({"stablehlo region", inputs, {}}, [&](std::span<const Array> args) { return run_block_of_arrays(block, args, place); }));
 }
 
 void Importer::check_type(const Operation& op, const Value& value, const Type& type, std::size_t which) const {

@@ -124,11 +124,15 @@ struct ManualScope {
 /// XLA, and so what JAX promises of its programs, the whole window.
 enum class PartialWindows { by_element, dropped };
 
+/// Whether the program may be differentiated here, or is what its writer runs, who has its derivatives.
+enum class Derivatives { wanted, none };
+
 class Importer {
  public:
   /// `file` names the text in equations' lines and lives as long as the process.
-  Importer(const Module& module, const char* file, SourceLoc loc, PartialWindows partial_windows = PartialWindows::by_element)
-      : module_(module), file_(file), loc_(loc), partial_windows_(partial_windows) {}
+  Importer(const Module& module, const char* file, SourceLoc loc, PartialWindows partial_windows = PartialWindows::by_element,
+           Derivatives derivatives = Derivatives::wanted)
+      : module_(module), file_(file), loc_(loc), partial_windows_(partial_windows), derivatives_(derivatives) {}
 
   PartialWindows partial_windows() const { return partial_windows_; }
 
@@ -190,6 +194,8 @@ class Importer {
   void check_arguments(const Function& f, const std::vector<Aval>& given, Place from) const;
   /// What the function gives for these arguments, in the trace.
   Arrays results_of(const Function& f, std::span<const Array> arguments);
+  /// What is traced here, for whom it is.
+  Jaxpr differentiable(Jaxpr j) const;
   StablehloProgram traced(const Function& f, const std::vector<Aval>& inputs);
   Values run_operations(const Block& block, Values arguments);
   Values run(const Operation& op);
@@ -205,6 +211,7 @@ class Importer {
   BlockScope* block_ = nullptr;
   Checks* checks_ = nullptr;  // null inside regions, from which nothing can be taken out
   const PartialWindows partial_windows_;
+  const Derivatives derivatives_;
   const ManualScope* manual_ = nullptr;
   bool inlines_calls_ = false;
 };

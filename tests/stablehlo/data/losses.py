@@ -64,6 +64,11 @@ def dropout(w, x, seed):
     return jnp.sum(out ** 2) + jnp.sum(sums)
 
 
+def tails(x):
+    """Functions that JAX writes out as selections among formulas, some of whose derivatives are infinite where they are not taken."""
+    return jnp.sum(lax.erfc(x) + 3 * jax.scipy.stats.norm.cdf(x) + jax.nn.gelu(x, approximate=False) + jnp.cos(x) * lax.erf_inv(x / 40))
+
+
 losses = {
     "loss_mlp": (mlp, [(normal(4, 8), normal(8)), (normal(8, 8), normal(8)), (normal(8, 3), normal(3))], normal(6, 4), numpy.array([0, 2, 1, 1, 0, 2], numpy.int32)),
     "loss_rnn": (rnn, {"in": normal(3, 5), "own": normal(5, 5) / 3, "bias": normal(5), "out": normal(5, 2)}, normal(7, 2, 3), normal(7, 2, 2)),
@@ -71,6 +76,7 @@ losses = {
     "loss_recurrence": (recurrence, normal(3, 3), normal(6, 3)),
     "loss_newton": (newton, numpy.array([2.0, 3.0, 10.0], numpy.float32)),
     "loss_dropout": (dropout, normal(4, 4), normal(3, 4), numpy.uint32(7)),
+    "loss_tails": (tails, numpy.array([0, 1e-30, -1e-20, 1e-3, -0.004, 0.3, -0.9, 1, -1, 1.5, 2, -2.5, 6, -9, 30], numpy.float32)),
 }
 for name, (loss, *arguments) in losses.items():
     leaves, tree = jax.tree.flatten(tuple(arguments))
