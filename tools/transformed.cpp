@@ -44,6 +44,12 @@ auto function_of(const Jaxpr& program) {
 
 void print_program(const Jaxpr& program) { fmt::print("{}\n", program); }
 
+/// Written as StableHLO with --output, which holds the constants that the printed text only names.
+void give_program(const Arguments& line, const Jaxpr& program) {
+  if (!line.has("output")) return print_program(program);
+  save_stablehlo(line.get("output"), program, {.name = stem_of(line.words[0]), .locations = true});
+}
+
 std::string backend_of(const Arguments& line) { return line.get("backend", "cpu"); }
 
 /// Numbers that no program fails with: normal ones, and indices 0.
@@ -114,7 +120,7 @@ int grad_command(const Arguments& line) {
     for (std::size_t i = 0; i < types.size(); ++i)
       if (types[i].dtype.is_inexact()) wrt.push_back(static_cast<int>(i));
   }
-  print_program(make_jaxpr([&](const Arrays& inputs) {
+  const Jaxpr gradient = make_jaxpr([&](const Arrays& inputs) {
     const auto loss = [&](const Arrays& varied) {
       Arrays all = inputs;
       for (std::size_t k = 0; k < wrt.size(); ++k) all[static_cast<std::size_t>(wrt[k])] = varied[k];
@@ -126,13 +132,14 @@ int grad_command(const Arguments& line) {
     Arrays varied;
     for (const int i : wrt) varied.push_back(inputs[static_cast<std::size_t>(i)]);
     return grad(loss)(varied);
-  })(types));
+  })(types);
+  give_program(line, gradient);
   return 0;
 }
 
 int vmap_command(const Arguments& line) {
   const Jaxpr program = read_program(line);
-  print_program(batch_jaxpr(program, {.axis_size = line.integer("size", 1, 1, 1 << 30)}));
+  give_program(line, batch_jaxpr(program, {.axis_size = line.integer("size", 1, 1, 1 << 30)}));
   return 0;
 }
 

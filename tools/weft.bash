@@ -19,8 +19,8 @@ _weft() {
     run) options="--inputs --outputs --backend" ;;
     show) options="--constants" ;;
     export) options="--output --constants" ;;
-    grad) options="--wrt --constants" ;;
-    vmap) options="--size --constants" ;;
+    grad) options="--wrt --output --constants" ;;
+    vmap) options="--size --output --constants" ;;
     jit) options="--form --constants" ;;
     bench) options="--inputs --seconds --backend" ;;
     compile) options="--output --targets --grad --constants" ;;

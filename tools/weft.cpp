@@ -99,6 +99,7 @@ int check_command(const Arguments& line) {
 
 const Option kBackend{"backend", "NAME", "interp, cpu (the default) or cuda", false, {"interp", "cpu", "cuda"}};
 const Option kConstants{"constants", "FILE.npz", "values of the program's constants: const0, const1, ..."};
+const Option kOutput{"output", "FILE.mlir", "write it as StableHLO, with all constants, to this file instead of printing"};
 
 const std::vector<Command>& commands() {
   static const auto& all = *new std::vector<Command>{
@@ -122,13 +123,13 @@ const std::vector<Command>& commands() {
        "PROGRAM",
        "Print the gradient of a program whose only result is a number",
        "The gradient's inputs are those of the program; its results are the derivatives.",
-       {{"wrt", "I,J,...", "differentiate by these inputs, counted from 0 (default: all of floating type)"}, kConstants},
+       {{"wrt", "I,J,...", "differentiate by these inputs, counted from 0 (default: all of floating type)"}, kOutput, kConstants},
        grad_command},
       {"vmap",
        "PROGRAM",
        "Print the batched program, with a new first axis in each input and result",
        "",
-       {{"size", "N", "the size of the new axis", true}, kConstants},
+       {{"size", "N", "the size of the new axis", true}, kOutput, kConstants},
        vmap_command},
       {"jit",
        "PROGRAM",

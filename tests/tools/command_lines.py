@@ -152,6 +152,17 @@ def transformed(top):
     close("weft grad", values("gradient"), [[c * b for c, b in zip(cos, numpy["in1"], strict=True)], [c * a for c, a in zip(cos, numpy["in0"], strict=True)]])
     made("one", "grad", top + "/loss.jaxpr", "--wrt", "1")
     close("weft grad --wrt", values("one"), [[c * a for c, a in zip(cos, numpy["in0"], strict=True)]])
+    # A program of constants, which the written gradient and batch hold.
+    with open(top + "/scaled.jaxpr", "w") as f:
+        f.write("{ lambda a:f32[3] ; b:f32[3]. let c:f32[3] = mul a b; d:f32[3] = mul c b; e:f32[] = reduce_sum[axes=(0,) out_sharding=None] d in (e,) }\n")
+    write_npz(top + "/scales.npz", {"const0": [2.0, 4.0, 8.0]})
+    write_npz(top + "/at.npz", {"in0": [1.0, 2.0, 3.0]})
+    write_npz(top + "/two.npz", {"in0": [[1.0, 2.0, 3.0]] * 2})
+    for name, at, want, *command in (("grad", "at", [[4.0, 16.0, 48.0]], "grad"), ("vmap", "two", [[90.0, 90.0]], "vmap", "--size", "2")):
+        code, out, err = run("tools/weft", command[0], top + "/scaled.jaxpr", *command[1:], "--constants", top + "/scales.npz", "--output", f"{top}/{name}.mlir")
+        check(f"weft {name} --output", code == 0 and not out, code, out, err)
+        code, out, err = run("tools/weft", "run", f"{top}/{name}.mlir", "--inputs", f"{top}/{at}.npz")
+        close(f"weft {name} --output", [[float(v) for v in re.findall(r"-?[0-9.]+", out.split("=")[-1])]], want)
     made("simple", "jit", top + "/loss.jaxpr")
     close("weft jit", values("simple"), values("loss"))
     loss = values("loss")
