@@ -216,6 +216,30 @@ TEST_CASE("partitioned scatters: gradients, maps, loops and branches") {
       exact([=](Xs x) { return cond(x[0](0, 0) > 0, [&] { return add(x[0][0], x[1][0], x[2][0]); }, [&] { return x[0][1]; }); }, segments));
 }
 
+TEST_CASE("scatters of so few windows that they are not partitioned: bounds are compared for many indices at once") {
+  const auto inside = [](int n) { return integers({n}, 0, 300, 2); };
+  const auto some_outside = [](int n) { return where(arange(n) % 150 < 140, integers({n}, 0, 300, 2), integers({n}, -400, 700, 3)); };
+  for (const int n : {63, 64, 130, 1000, 4095, 6000})
+    for (const Array& at : {inside(n), some_outside(n), integers({n}, -300, 600, 4)})
+      for (const DType t : {int8, int32, bfloat16, float32, float64, complex64}) {
+        INFO(n, " ", t.name());
+        const Arrays args{numbers({300}, 1, t), at, numbers({n}, 3, t)};
+        const auto mode = GatherScatterMode::fill_or_drop;
+        CHECK(exact([=](Xs x) { return scatter_by<detail::ScatterAdd>(x[0], x[1], x[2], mode); }, args));
+        CHECK(exact([=](Xs x) { return scatter_by<detail::Scatter>(x[0], x[1], x[2], mode); }, args));
+        if (!t.is_complex()) CHECK(exact([=](Xs x) { return scatter_by<detail::ScatterMin>(x[0], x[1], x[2], mode); }, args));
+      }
+  // Indices of every width and of two dimensions, windows, and updates that are read at other indices, in a loop.
+  for (const DType t : {int8, uint8, int16, uint32, int64, uint64})
+    CHECK(exact([](Xs x) { return x[0].at(x[1]).add(x[2]); }, {numbers({100}, 1), integers({700}, 0, 120, 2, t), numbers({700}, 3)}));
+  const Array i = integers({40, 50}, -40, 40, 1), j = integers({40, 50}, -23, 23, 2);
+  CHECK(exact([](Xs x) { return x[0].at(x[1], x[2]).add(x[3]); }, {numbers({37, 23}, 4), i, j, numbers({40, 50}, 3)}));
+  for (const int width : {3, 16, 33})
+    CHECK(exact([](Xs x) { return x[0].at(x[1]).add(x[2]); }, {numbers({70, width}, 4), some_outside(500), numbers({500, width}, 3)}));
+  const auto relax = [](Xs x) { return fori_loop(0, 5, [&](Array, Array d) { return d.at(x[1]).min(d(x[2]) + x[3]); }, x[0]); };
+  CHECK(exact(relax, {numbers({300}, 1), inside(2000), integers({2000}, 0, 300, 5), abs(numbers({2000}, 6))}));
+}
+
 TEST_CASE("floats become integers of every dtype by vectors: truncated, saturated, 0 for NaN") {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const DType from : {float16, bfloat16, float32, float64})

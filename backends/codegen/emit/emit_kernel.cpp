@@ -332,6 +332,7 @@ bool KernelEmitter::copies_in_place(std::size_t number) const {
 void KernelEmitter::nest(std::size_t number) {
   if (copies_in_place(number)) return;
   if (s_.nests[number].by_rows) return reduce_rows(number);
+  if (updates_in_chunks(number)) return update_in_chunks(number);
   run_loops(s_.nests[number].parallel, {}, [&](Values v) {
     if (!k_.nests[number].reduce.empty() || !k_.nests[number].reductions.empty()) reduce(number);
     for (const Repeat& r : k_.nests[number].repeats) repeat(r);

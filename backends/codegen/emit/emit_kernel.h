@@ -64,6 +64,9 @@ class KernelEmitter {
 
   // Nests.
   void nest(std::size_t number);
+  /// Whether the nest updates an array in order, as often as an index is inside, and the indices of many updates are compared at once.
+  bool updates_in_chunks(std::size_t number) const;  // emit_updates.cpp
+  void update_in_chunks(std::size_t number);
   bool copies_in_place(std::size_t number) const;
   class NestReductions;
   void reduce(std::size_t number);       // emit_reduce.cpp
