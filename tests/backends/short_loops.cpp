@@ -53,6 +53,16 @@ TEST_CASE("short loops: a vector has as many lanes as the loop has iterations") 
   CHECK(has(masked, "flatten_records"));
 }
 
+TEST_CASE("short loops: short rows that are reduced in a nest of their own are transposed in registers, too") {
+  const auto descend = [](Xs x) {
+    return fori_loop(0, 3, [&](Array, Array q) { return q - 0.01f * matmul(tanh(matmul(x[0], q)), x[0]); }, x[1]);
+  };
+  for (const int n : {16, 23, 40}) {
+    const Arrays args{values({700, n}, 1), values({n}, 2)};
+    CHECK(has(same([=](Xs x) { return Arrays{descend(x)}; }, args, 1e-4, "schedule"), "transpose a"));
+  }
+}
+
 TEST_CASE("short loops: two loops of a tile share loads where lanes are points of a third") {
   const auto outer = [](Xs x) { return einsum("ni,nj,nk->ijk", x[0], x[1], x[2]); };
   const Arrays args{samples({200, 20}, 1, float64), samples({200, 20}, 2, float64), samples({200, 20}, 3, float64)};

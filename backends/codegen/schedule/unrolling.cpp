@@ -42,10 +42,11 @@ bool Scheduler::tile(std::size_t i, bool with_outer) {
     room /= l.unroll;
   };
   bool by_points = schedule_.vector_dim >= 0;
-  if (by_points && std::any_of(nodes_[i].begin(), nodes_[i].end(), [&](NodeId id) {
+  const int vector = by_points ? schedule_.vector_dim : nest_vector_[i];
+  if (vector >= 0 && std::any_of(nodes_[i].begin(), nodes_[i].end(), [&](NodeId id) {
         const Node& n = k_.dag[id];
         return n.kind == NodeKind::load && n.operands[1] < 0 && !k_.args[static_cast<std::size_t>(n.integer)].scratch &&
-               reads_squares(t, n.operands[0], schedule_.vector_dim);
+               reads_squares(t, n.operands[0], vector);
       })) {
     s.reduce.back().unroll = schedule_.lanes;
     if (is_running(t)) return true;

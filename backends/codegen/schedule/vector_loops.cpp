@@ -15,7 +15,7 @@ constexpr double kNumber = 0.4;  // the cost of an instruction on one integer: p
 }  // namespace
 
 bool Scheduler::reads_squares(const Nest& t, NodeId position, int vector) const {
-  if (!contains(k_.outer, vector) || points_along(k_, k_.dag[position].dims) < target_.transposed_points) return false;
+  if (contains(t.reduce, vector) || points_along(k_, k_.dag[position].dims) < target_.transposed_points) return false;
   if (t.reduce.empty() || runs_singly(t.reduce.back()) || size(t.reduce.back()) < schedule_.lanes) return false;
   return square_direction(k_, position, vector, t.reduce.back()) != 0;
 }
