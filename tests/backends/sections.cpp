@@ -121,3 +121,21 @@ TEST_CASE("sections: short loops whose borders lie between vectors") {
 #endif
     }
 }
+
+TEST_CASE("sections: each array of a stack has code of its own where the stack is reduced, or gone through for each point") {
+  const auto shifts = [](Xs x) {
+    Arrays all;
+    for (int k = 0; k < 9; ++k) all.push_back(roll(roll(x[0], k % 3 - 1, 0), k / 3 - 1, 1) * (1.f + static_cast<float>(k)));
+    return stack(all);
+  };
+  const Arrays args{values({40, 100}, 1)};
+  const auto reduced = [&](Xs x) { return sum(shifts(x), 0) + max(shifts(x), 0); };
+  CHECK(has(same([&](Xs x) { return Arrays{reduced(x)}; }, args, 1e-5, "schedule"), "peel i2"));
+  same(
+      [&](Xs x) {
+        const Array f = shifts(x), mean_of = mean(f, 0);
+        return Arrays{f - 0.6f * (f - mean_of), mean_of};
+      },
+      args);
+  same([&](Xs x) { return Arrays{fori_loop(0, 4, [&](Array, Array c) { return reduced({c}) * 0.01f; }, x[0])}; }, args);
+}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
 
 namespace weft::detail {
 namespace {
@@ -23,7 +24,44 @@ void peel_borders(const Kernel& k, const Target& target, Schedule& s) {
   for (NestSchedule& n : s.nests)
     for (std::vector<LoopPlan>* loops : {&n.parallel, &n.reduce})
       for (LoopPlan& l : *loops)
-        if (l.vector) peel(l);
+        if (l.vector || l.unroll == 1) peel(l);
+}
+
+/// What a condition comes to at this coordinate of a loop, if the loop alone decides it.
+std::optional<bool> decided_at(const Kernel& k, NodeId condition, int dim, std::int64_t at) {
+  const Node& n = k.dag[condition];
+  if (is_border(k, n, dim)) return holds_at(k, n, at);
+  if (n.kind != NodeKind::op || n.op != ScalarOp::bit_and || !n.dtype.is_bool()) return {};
+  const std::optional<bool> a = decided_at(k, n.operands[0], dim, at), b = decided_at(k, n.operands[1], dim, at);
+  if (a && b) return *a && *b;
+  return (a && !*a) || (b && !*b) ? std::optional(false) : std::nullopt;
+}
+
+/// How many nodes a section of a loop that begins here has of its own: not what is the same for the whole loop, nor what is not chosen.
+std::size_t nodes_of_section(const Kernel& k, int dim, std::int64_t at) {
+  const bool is_outer = contains(k.outer, dim);
+  std::vector<char> seen(k.dag.nodes.size());
+  std::vector<NodeId> left;
+  for (const Nest& t : k.nests)
+    if (is_outer || contains(t.parallel, dim) || contains(t.reduce, dim))
+      for (NodeId n : wanted_nodes(t)) left.push_back(n);
+  std::size_t count = 0;
+  while (!left.empty()) {
+    const NodeId id = left.back();
+    left.pop_back();
+    if (id < 0 || seen[static_cast<std::size_t>(id)]) continue;
+    seen[static_cast<std::size_t>(id)] = 1;
+    const Node& n = k.dag[id];
+    if (n.kind == NodeKind::load && n.operands[1] >= 0 && decided_at(k, n.operands[1], dim, at) == false) continue;
+    if (n.kind == NodeKind::op && n.op == ScalarOp::select)
+      if (const std::optional<bool> first = decided_at(k, n.operands[0], dim, at)) {
+        left.push_back(n.operands[*first ? 1 : 2]);
+        continue;
+      }
+    count += n.dims >> dim & 1;
+    for (NodeId o : n.operands) left.push_back(o);
+  }
+  return count;
 }
 
 std::uint64_t peeled_dims(const std::vector<LoopPlan>& loops) {
@@ -157,9 +195,9 @@ bool is_worth_peeling(const Kernel& k, const Target& target, int dim, std::int64
   // Where only a few iterations are beyond a border, code of their own would save little.
   const std::vector<Section> all = sections(k, dim, lanes);
   if (lanes > 1 && !std::all_of(all.begin(), all.end(), [](const Section& section) { return section.uniform; })) return false;
-  const std::vector<char> live = live_nodes(k);
-  const auto nodes = static_cast<std::size_t>(std::count(live.begin(), live.end(), 1));
-  return all.size() * nodes <= target.peeled_nodes &&
+  std::size_t nodes = 0;
+  for (const Section& s : all) nodes += nodes_of_section(k, dim, s.from);
+  return nodes <= target.peeled_nodes &&
          std::all_of(all.begin(), all.end(), [&](const Section& s) { return (s.to - s.from) * target.peeled_share >= size; });
 }
 
