@@ -139,3 +139,19 @@ TEST_CASE("sections: each array of a stack has code of its own where the stack i
       args);
   same([&](Xs x) { return Arrays{fori_loop(0, 4, [&](Array, Array c) { return reduced({c}) * 0.01f; }, x[0])}; }, args);
 }
+
+TEST_CASE("sections: a padded image is stored, and what is computed of its windows is not") {
+  const auto weighted = [](Xs x) {
+    const Array padded = pad(x[0], {{1, 1}, {1, 1}, {0, 0}}, "edge");
+    Array all = zeros({40, 50, 3});
+    for (int k = 0; k < 2; ++k) {
+      const Array window = padded(slice(k, k + 40), slice(2 * k, 2 * k + 50));
+      all = all + exp(-sum(square(window - x[1]), -1, keepdims)) * window;
+    }
+    return Arrays{all};
+  };
+  const std::string kernels = same(weighted, {values({40, 50, 3}, 1), values({40, 50, 3}, 2)});
+  const char* const whole = "f32[6000], 6000 written";
+  CHECK(has(kernels, whole));
+  CHECK(kernels.find(whole) == kernels.rfind(whole));
+}

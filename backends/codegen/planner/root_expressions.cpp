@@ -276,21 +276,20 @@ bool KernelPlanner::try_build(Root& r) {
     computed_.clear();
     for (const auto& [v, times] : expressions.evaluations()) computed_.push_back(v);
     // Values that are computed several times for each point are better stored once, unless it is a choice that no part of the kernel has
-    // to make.
-    std::vector<Var> moved;
+    // to make. What is computed of a choice costs less once that is stored, which another pass sees.
+    std::vector<Var> moved, computed;
     for (const auto& [v, times] : expressions.evaluations()) {
       const double size = static_cast<double>(avals_[v].size()), needed = std::max(1.0, size / r.points());
       if (defined_by_[v] >= 0 && is_tuple(j_, j_.eqns[static_cast<std::size_t>(defined_by_[v])])) continue;  // each time another part
       if (times > 1 && !is_root_[v] && cost_[v] * (times - needed) > kRepeated && size > 1 && size <= 4 * r.points()) {
         if (!r.unconditional) r.unconditional = partitions_without_conditions(r);
         if (*r.unconditional) continue;
-        if (is_moved_[v])
-          moved.push_back(v);
-        else
-          is_root_[v] = 1;
+        (is_moved_[v] ? moved : computed).push_back(v);
       }
     }
-    for (const Var v : outermost_moved(r, moved)) is_root_[v] = 1;
+    std::vector<Var> stored = outermost_moved(r, moved);
+    if (stored.empty()) stored = std::move(computed);
+    for (const Var v : stored) is_root_[v] = 1;
     r.cycles_per_point = 0;
     for (const Node& n : dag.nodes) r.cycles_per_point += node_cost(n);
     r.cycles_per_point = std::max(0.05, r.cycles_per_point / 16);  // kernels are the same for all machines
