@@ -67,6 +67,13 @@ TEST_CASE("derivatives where a case is infinite by a constant factor, and where 
   const std::string infinity = "%inf = stablehlo.constant dense<0x7F800000> : tensor<4xf32>\n";
   const Jaxpr factor = parse_stablehlo(selection(kTwice, infinity + "%far = stablehlo.multiply %x, %inf : tensor<4xf32>"));
   CHECK(gradient(factor, array({0.f, 0.5f, -0.5f, 0.f})) == std::vector<float>{2, 2, 2, 2});
+  // Products may overflow: x^8 at 1e10, where it is not taken.
+  const Jaxpr power = parse_stablehlo(selection(R"(%b = stablehlo.multiply %x, %x : tensor<4xf32>
+  %c = stablehlo.multiply %b, %b : tensor<4xf32>
+  %near = stablehlo.multiply %c, %c : tensor<4xf32>
+)",
+                                                "%far = stablehlo.multiply %x, %two : tensor<4xf32>"));
+  CHECK(gradient(power, array({0.f, 0.5f, 1e10f, -1e10f})) == std::vector<float>{0, 0.0625f, 2, 2});
   // 1 / x at its pole, where the program gives NaN: no derivative of 0.
   const Jaxpr pole = parse_stablehlo(R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -116,6 +123,44 @@ TEST_CASE("derivatives of selections in loops, and of what a branch takes from a
   return %0 : tensor<f32>
 })");
   CHECK(jit(grad([&](const Array& v) { return branch(array(0), v)[0]; }))(array(0.f)).item<float>() == 1);
+}
+
+TEST_CASE("derivatives of the modulus of a difference where its terms are equal: none beside their maximum") {
+  const auto at_zero = [](const std::string& max_of) {
+    const Jaxpr program = parse_stablehlo(R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<2xf32>
+  %other = stablehlo.constant dense<0.0> : tensor<2xf32>
+  %two = stablehlo.constant dense<2.0> : tensor<2xf32>
+  %m = stablehlo.maximum )" + max_of + R"( : tensor<2xf32>
+  %d = stablehlo.subtract %x, %zero : tensor<2xf32>
+  %a = stablehlo.abs %d : tensor<2xf32>
+  %n = stablehlo.negate %a : tensor<2xf32>
+  %e = stablehlo.exponential %n : tensor<2xf32>
+  %l = stablehlo.log_plus_one %e : tensor<2xf32>
+  %0 = stablehlo.add %m, %l : tensor<2xf32>
+  return %0 : tensor<2xf32>
+})");
+    program.check();
+    return grad([&](const Array& v) { return sum(program(v)[0]); })(array({0.f, 3.f}))[0].item<float>();
+  };
+  CHECK(at_zero("%x, %other") == 0.5f);  // of log(1 + exp(x))
+  CHECK(at_zero("%other, %x") == 0.5f);
+  CHECK(at_zero("%x, %two") == -0.5f);  // of the modulus from above 0, as in JAX
+}
+
+TEST_CASE("derivatives of functions that are written out under their names in chlo are those of the functions") {
+  const Jaxpr program = parse_stablehlo(R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.composite "chlo.asinh" %x {decomposition = @asinh, version = 1 : i32} : (tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+func.func private @asinh(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %s = stablehlo.sign %x : tensor<3xf32>
+  %a = stablehlo.abs %x : tensor<3xf32>
+  %l = stablehlo.log_plus_one %a : tensor<3xf32>
+  %0 = stablehlo.multiply %s, %l : tensor<3xf32>
+  return %0 : tensor<3xf32>
+})");
+  CHECK(gradient(program, array({0.f, 0.f, 0.f})) == std::vector<float>{1, 1, 1});
 }
 
 TEST_CASE("selections whose formulas have finite derivatives are read as they are written") {

@@ -248,12 +248,15 @@ struct Min : Extremum<Min> {
   }
 };
 
+const Rule<DifferenceTransform, Sub> sub_is_difference([] {});
 const Rule<FiniteDerivativeTransform, Neg> neg_is_finite(always_finite);
 const Rule<FiniteDerivativeTransform, Add> add_is_finite(always_finite);
 const Rule<FiniteDerivativeTransform, AddAny> add_any_is_finite(always_finite);
 const Rule<FiniteDerivativeTransform, Sub> sub_is_finite(always_finite);
-const Rule<FiniteDerivativeTransform, Mul> mul_is_finite(always_finite);
-const Rule<FiniteDerivativeTransform, MulAdd> mul_add_is_finite(always_finite);
+// The product of two large numbers is infinite, and what is multiplied by that has no bound.
+bool is_scaled(std::span<const bool> is_constant) { return is_constant[0] || is_constant[1]; }
+const Rule<FiniteDerivativeTransform, Mul> mul_is_finite(is_scaled);
+const Rule<FiniteDerivativeTransform, MulAdd> mul_add_is_finite(is_scaled);
 const Rule<FiniteDerivativeTransform, Max> max_is_finite(always_finite);
 const Rule<FiniteDerivativeTransform, Min> min_is_finite(always_finite);
 const Rule<FiniteDerivativeTransform, Div> div_is_finite([](std::span<const bool> is_constant) { return is_constant[1]; });

@@ -13,14 +13,25 @@ struct ChoiceTransform {
   using Function = void();
 };
 
-/// Of elementwise operations: whether the derivatives are finite wherever the operands are, some of which may be constants. Without a rule
-/// they may be infinite.
+/// Of elementwise operations: whether the derivatives are bounded, so that they are finite whatever finite numbers the operands are, some
+/// of which may be constants. Without a rule they may be infinite.
 struct FiniteDerivativeTransform {
-  static constexpr std::string_view name = "finite_derivative", doc = "Its derivatives are finite where its operands are.";
+  static constexpr std::string_view name = "finite_derivative", doc = "Whether its derivatives are bounded.";
   using Function = bool(std::span<const bool> is_constant);
 };
 
 /// The rule of most.
 inline bool always_finite(std::span<const bool>) { return true; }
+
+/// Marks the operation whose result is the difference of its operands, and the one whose derivative jumps where its operand is 0; the rules
+/// themselves are never called.
+struct DifferenceTransform {
+  static constexpr std::string_view name = "difference", doc = "Its result is the difference of its operands.";
+  using Function = void();
+};
+struct KinkTransform {
+  static constexpr std::string_view name = "kink", doc = "Its derivative jumps where its operand is 0.";
+  using Function = void();
+};
 
 }  // namespace weft::detail

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/elementwise/branches.h"
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
@@ -142,6 +143,9 @@ struct Nextafter : Binary<Nextafter> {
     return b.select(b.ne(x, x), x, b.select(b.bit_or(b.ne(y, y), b.eq(x, y)), y, next));
   }
 };
+
+const Rule<KinkTransform, Abs> abs_has_kink([] {});
+const Rule<FiniteDerivativeTransform, Abs> abs_is_finite(always_finite);
 
 }  // namespace
 

@@ -145,7 +145,23 @@ std::optional<CompositeParams> composite_of(const OpCall& c) {
   }
   return p;
 }
-const Import composite_import("stablehlo.composite", [](OpCall& c) { return c.call(c.symbol("decomposition"), composite_of(c)); });
+/// A function of one array that JAX wrote out under the name of chlo's operation for it, which has derivatives where the formulas have
+/// none; nothing for other composites.
+std::optional<Values> function_of_chlo(OpCall& c, const std::optional<CompositeParams>& composite) {
+  if (!composite || !composite->name.starts_with("chlo.") || !composite->attributes.empty()) return {};
+  if (c.num_operands() != 1 || c.op.results.size() != 1) return {};
+  const ImportFunction import = find_import(composite->name);
+  if (!import) return {};
+  Operation op = c.op;
+  op.name = composite->name, op.attributes = {}, op.words = {};
+  OpCall call(c.importer(), op, {c.value(0)}, c.loc);
+  return import(call);
+}
+const Import composite_import("stablehlo.composite", [](OpCall& c) -> Values {
+  const std::optional<CompositeParams> composite = composite_of(c);
+  if (std::optional<Values> known = function_of_chlo(c, composite)) return *std::move(known);
+  return c.call(c.symbol("decomposition"), composite);
+});
 
 }  // namespace
 }  // namespace weft::detail::mlir

@@ -17,6 +17,7 @@
 #include "weft/core/ops/control/call.h"
 #include "weft/core/text/text.h"
 #include "weft/frontends/stablehlo/import/sharding.h"
+#include "weft/frontends/stablehlo/import/ties.h"
 #include "weft/frontends/stablehlo/import/untaken.h"
 
 namespace weft::detail::mlir {
@@ -323,7 +324,7 @@ Arrays Importer::results_of(const Function& f, std::span<const Array> arguments)
 }
 
 Jaxpr Importer::differentiable(Jaxpr j) const {
-  return derivatives_ == Derivatives::wanted ? without_untaken_derivatives(j) : std::move(j);
+  return derivatives_ == Derivatives::wanted ? without_untaken_derivatives(with_shared_ties(j)) : std::move(j);
 }
 
 StablehloProgram Importer::traced(const Function& f, const std::vector<Aval>& inputs) {
