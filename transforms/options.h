@@ -51,5 +51,11 @@ struct GradOptions {
   bool holomorphic = false;        ///< the function is complex and holomorphic: the result is its complex derivative
   bool allow_int = false;          ///< integer leaves get a gradient of zeros of dtype bool instead of an error
 };
+/// Options of jacfwd, jacrev and hessian (jax.jacfwd).
+struct JacobianOptions {
+  detail::NoArgnums argnums = {};  ///< template arguments instead: `jacrev<0, 2>(f)`
+  detail::NoHasAux has_aux = {};   ///< an argument instead: `jacrev(f, has_aux)`
+  bool holomorphic = false;        ///< the function is complex and holomorphic: the result holds complex derivatives
+};
 
 }  // namespace weft

@@ -70,6 +70,7 @@ class Index {
   enum class Kind { absent, position, slice, new_axis, whole_axes, array };
   template <detail::WholeNumber T>
   Index(T i, SourceLoc loc = SourceLoc::here()) : kind_(Kind::position), position_(detail::as_position(i)), loc_(loc) {}
+  Index(std::same_as<Int> auto i, SourceLoc loc = SourceLoc::here()) : kind_(Kind::position), position_(i), loc_(loc) {}
   Index(const Array& indices, SourceLoc loc = SourceLoc::here());
   Index(Slice s, SourceLoc loc = SourceLoc::here()) : kind_(Kind::slice), slice_(s), loc_(loc) {}
   Index(detail::NoneValue auto, SourceLoc loc = SourceLoc::here()) : kind_(Kind::new_axis), loc_(loc) {}

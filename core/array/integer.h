@@ -65,6 +65,8 @@ class Int {
     return static_cast<T>(value_);
   }
 
+  constexpr Int& operator++() { return ++value_, *this; }
+  constexpr Int& operator--() { return --value_, *this; }
   // The conversions to several types would make the built-in operators ambiguous.
   constexpr std::int64_t operator-() const { return -value_; }
   constexpr std::int64_t operator+() const { return value_; }

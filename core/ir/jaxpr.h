@@ -84,6 +84,8 @@ class Jaxpr : public detail::Callable<Jaxpr> {
   std::vector<Array> call(SourceLoc loc, const A&... args) const {
     return run({Arg(args, loc)...}, loc);
   }
+  /// The same of a list of arrays (jax.core.eval_jaxpr).
+  std::vector<Array> call(SourceLoc loc, const std::vector<Array>& args) const { return run({args.begin(), args.end()}, loc); }
   const std::vector<Eqn>& eqns() const;
   /// Types of the inputs (without constants) and of the results.
   std::vector<ShapeDtypeStruct> in_avals() const;

@@ -5,6 +5,7 @@
 #include "weft/core/base/process_wide.h"
 #include "weft/core/ops/collective/process_local.h"
 #include "weft/core/ops/control/custom_partitioning.h"
+#include "weft/core/ops/control/custom_vmap.h"
 
 namespace weft::detail {
 
@@ -16,6 +17,7 @@ constexpr PrimitiveList (*kFamilies[])() = {bitcast_primitives,
                                             collective_reduction_primitives,
                                             composite_primitives,
                                             custom_partitioning_primitives,
+                                            custom_vmap_primitives,
                                             concatenate_primitives,
                                             control_primitives,
                                             conv_primitives,

@@ -64,6 +64,11 @@ Array wrap_key_data(Arg data) {
 
 Array split(Arg key, Shape n) { return random_split(sampling_key(key, "split"), n, key.where()); }
 
+Array clone(Arg key) {
+  check_keys(key, "clone");
+  return key.array();
+}
+
 Array fold_in(Arg key, Arg data) {
   const LocScope scope(key.where());
   const SourceLoc loc = key.where();

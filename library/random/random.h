@@ -72,6 +72,8 @@ std::array<Array, N> split(Arg key) {
   detail::split_key_into(key, static_cast<int>(N), keys.data());
   return keys;
 }
+/// The same key, by the name that says that it is used again on purpose (jax.random.clone).
+Array clone(Arg key);
 /// A new key of a key and a number, which may be traced: of a step, an axis_index, ...
 Array fold_in(Arg key, Arg data);
 

@@ -377,3 +377,21 @@ TEST_CASE("JAX's spellings: one donated argument, policies, averages of paramete
   CHECK(same(updated(Params{1.f, 2.f}, Params{3.f, 4.f}, 8).b, array(2.f)));
   CHECK(same(updated(Params{1.f, 2.f}, Params{3.f, 4.f}, 9).b, array(4.f)));
 }
+
+TEST_CASE("a Jaxpr takes its arguments one by one, or as a list") {
+  const Jaxpr program = make_jaxpr([](Array x, Array y) { return std::pair{x + y, x * y}; })(2.f, 3.f);
+  CHECK(tree::all_close(program(std::vector<Array>{2.f, 3.f}), program(2.f, 3.f)));
+  CHECK(message_of<Error>([&] { program(std::vector<Array>{2.f}); }) == message_of<Error>([&] { program(2.f); }));
+}
+
+TEST_CASE("random::clone gives the same key, and an Int counts") {
+  const Array key = random::key(3);
+  CHECK(same(random::key_data(random::clone(key)), random::key_data(key)));
+  CHECK(has(message_of<DTypeError>([] { random::clone(1); }), "clone"));
+  const auto sum_of_rows = [](const Array& x, Int n) {
+    Array total = zeros_like(x[0]);
+    for (Int k = 0; k < n; ++k) total += x[k] + x(k, 0) * 0;
+    return total;
+  };
+  CHECK(same(sum_of_rows(arange(6).reshape({3, 2}), 3), array({6, 9})));
+}

@@ -67,6 +67,11 @@ std::vector<SampleText> traced_samples() {
                auto on_blocks = [](const BlockContext&, Array v) { return cube(v); };
                return traced(custom_partitioning([](Array v) { return cube(v); }, rule, on_blocks), t);
              }),
+      sample("custom_vmap_call", kNumber,
+             [](DType t) {
+               auto rule = [](std::int64_t, const std::vector<bool>&, Array v) { return std::pair{cube(v), true}; };
+               return traced(custom_vmap([](Array v) { return cube(v); }, rule), t);
+             }),
       sample("custom_lin", kInexact,
              [](DType t) {
                auto forward = [](Array v) { return std::pair{cube(v), v}; };

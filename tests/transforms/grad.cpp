@@ -97,7 +97,10 @@ TEST_CASE("jvp, vjp, linearize") {
   const auto [value, aux_pull, aux] = vjp([](Array x) { return std::pair{x * x, x + 1}; }, has_aux, 3.f);
   CHECK(near(std::get<0>(aux_pull(1.f)), {6}));
   CHECK(near(aux, {4}));
-  const auto [v, dv, extra] = jvp([](Array x) { return std::pair{x * x, x + 1}; }, has_aux, std::tuple{3.f}, std::tuple{2.f});
+  const auto with_extra = [](Array x) { return std::pair{x * x, x + 1}; };
+  const auto [v, dv, extra] = jvp(with_extra, has_aux, std::tuple{3.f}, std::tuple{2.f});
+  CHECK(tree::all_close(jvp(with_extra, std::tuple{3.f}, std::tuple{2.f}, has_aux), std::tuple{v, dv, extra}));
+  CHECK(tree::all_close(jvp(with_extra, 3.f, 2.f, has_aux), std::tuple{v, dv, extra}));
   CHECK(near(dv, {12}));
   CHECK(near(extra, {4}));
 }

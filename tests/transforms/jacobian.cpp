@@ -96,4 +96,25 @@ TEST_CASE("jacrev takes complex arguments of a real function, as grad does") {
   CHECK(refuses<DTypeError>([&] { jacfwd(f)(z); }, {"c64[3]", "real"}));
 }
 
+TEST_CASE("holomorphic Jacobians and Hessians: the complex derivatives, as jax.jacfwd's holomorphic gives them") {
+  using C = std::complex<float>;
+  auto f = [](Array z) { return stack({z[0] * z[1] * C(0, 1), exp(z[0]) + power(z[1], 3)}); };
+  const Array z = array({C(1, 2), C(.5f, -1)});
+  const Array want = array({C(1, .5f), C(-2, 1), C(-1.1312044f, 2.4717267f), C(-2.25f, -3)}).reshape({2, 2});
+  const Array second = stack({array({C(0), C(0, 1), C(0, 1), C(0)}), array({C(-1.1312044f, 2.4717267f), C(0), C(0), C(3, -6)})});
+  const JacobianOptions holomorphic = {.holomorphic = true};
+  CHECK(tree::all_close(jacfwd(f, holomorphic)(z), want));
+  CHECK(tree::all_close(jit(jacrev(f, holomorphic))(z), want));
+  CHECK(tree::all_close(jacobian(f, {.holomorphic = true})(z), want));
+  CHECK(tree::all_close(hessian(f, {.holomorphic = true})(z), second.reshape({2, 2, 2})));
+  CHECK(tree::all_close(vmap(jacfwd(f, holomorphic))(stack({z, z}))[1], want));
+  const auto [rows, aux] = jacrev([&](Array v) { return std::pair{f(v), real(v)}; }, has_aux, holomorphic)(z);
+  CHECK((tree::all_close(rows, want) && near(aux, {1, .5f})));
+  CHECK(refuses<DTypeError>([&] { jacfwd(f)(z); }, {"c64[2]", ".holomorphic = true"}));
+  CHECK(refuses<DTypeError>([&] { jacfwd(f, holomorphic)(ones(2)); }, {"f32[2]", "must be complex"}));
+  auto size = [](Array v) { return abs(v); };
+  CHECK(refuses<DTypeError>([&] { jacfwd(size, holomorphic)(z); }, {"jacfwd: result", "f32[2]", "must be complex"}));
+  CHECK(refuses<DTypeError>([&] { jacrev(size, holomorphic)(z); }, {"jacrev: result", "f32[2]", "must be complex"}));
+}
+
 }  // namespace

@@ -68,16 +68,6 @@ template <int... N, class F = UnaryFunction>
 detail::Grad<F, false, true, N...> grad(F f, HasAux, GradOptions options = {}) {
   return {std::move(f), options};
 }
-template <class F, std::same_as<int> I>
-auto grad(F f, I) {
-  static_assert(!sizeof(F), "weft: the numbers of arguments are template arguments: grad<1>(f), grad<0, 2>(f)");
-  return detail::Grad<F, false, false>(std::move(f), {});
-}
-template <class F, std::same_as<int> I>
-auto value_and_grad(F f, I) {
-  static_assert(!sizeof(F), "weft: the numbers of arguments are template arguments: value_and_grad<1>(f), value_and_grad<0, 2>(f)");
-  return detail::Grad<F, true, false>(std::move(f), {});
-}
 /// The value and the gradient, a pair (jax.value_and_grad); with `has_aux`: {{loss, aux}, gradient}.
 template <int... N, class F = UnaryFunction>
 detail::Grad<F, true, false, N...> value_and_grad(F f, GradOptions options = {}) {
@@ -88,6 +78,8 @@ detail::Grad<F, true, true, N...> value_and_grad(F f, HasAux, GradOptions option
   return {std::move(f), options};
 }
 
+WEFT_NUMBERS_OF_ARGUMENTS(grad)
+WEFT_NUMBERS_OF_ARGUMENTS(value_and_grad)
 WEFT_GIVES_A_FUNCTION(grad)
 WEFT_GIVES_A_FUNCTION(value_and_grad)
 

@@ -2,6 +2,13 @@
 #pragma once
 #include "weft/core/trees/pytree.h"
 
+// An overload that says how the numbers of arguments are given.
+#define WEFT_NUMBERS_OF_ARGUMENTS(name)                                                                                      \
+  template <class F, std::same_as<int> I>                                                                                    \
+  void name(F, I) {                                                                                                          \
+    static_assert(!sizeof(F), "weft: the numbers of arguments are template arguments: " #name "<1>(f), " #name "<0, 2>(f)"); \
+  }
+
 namespace weft::detail {
 
 /// The type of grad's result for the arguments numbered N... of Tuple: one gradient, or a tuple of several; argument 0 if N is empty.

@@ -25,16 +25,29 @@ std::size_t checked_row(std::int64_t i, std::size_t expected, std::size_t rows) 
 
 namespace {
 
-// jacrev takes complex arguments of a real function, whose derivatives are those that grad gives.
-std::vector<bool> chosen_leaves(const FlatFunction& f, std::span<const int> argnums, const char* operation, bool complex = false) {
+// What a Jacobian's arguments may be: jacrev takes complex arguments of a real function, whose derivatives are those that grad gives.
+enum class Leaves { kReal, kRealOrComplex, kComplex };
+
+Leaves leaves_of_jacobian(bool holomorphic, Leaves otherwise) { return holomorphic ? Leaves::kComplex : otherwise; }
+
+void check_leaf(const Aval& aval, Leaves allowed, const char* operation, const std::string& path, SourceLoc loc) {
+  if (allowed == Leaves::kComplex ? !aval.dtype.is_complex() : !aval.dtype.is_floating() && !aval.dtype.is_complex())
+    throw DTypeError(fmt::format("{}: {} is {}; it must be {}", operation, path, to_string(aval),
+                                 allowed == Leaves::kComplex ? "complex, since the function is said to be holomorphic"
+                                 : allowed == Leaves::kReal  ? "real and floating-point"
+                                                             : "floating-point"),
+                     loc);
+  if (allowed == Leaves::kReal && aval.dtype.is_complex())
+    throw DTypeError(fmt::format("{}: {} is {}; it must be real and floating-point; with {{.holomorphic = true}} it may be complex",
+                                 operation, path, to_string(aval)),
+                     loc);
+}
+
+std::vector<bool> chosen_leaves(const FlatFunction& f, std::span<const int> argnums, const char* operation, Leaves allowed) {
   std::vector<bool> chosen(f.args.size(), false);
   for (const int n : argnums)
     for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) {
-      const Aval& aval = f.args[i].aval();
-      if (!aval.dtype.is_floating() && !(complex && aval.dtype.is_inexact()))
-        throw DTypeError(fmt::format("{}: {} is {}; it must be {}floating-point", operation, leaf_paths(f.arguments())[i], to_string(aval),
-                                     complex ? "" : "real and "),
-                         f.loc);
+      check_leaf(f.args[i].aval(), allowed, operation, leaf_paths(f.arguments())[i], f.loc);
       chosen[i] = true;
     }
   return chosen;
@@ -78,8 +91,8 @@ Shape joined(const Shape& a, const Shape& b) {
   return s;
 }
 
-std::vector<Array> columns_of(FlatFunction& f, std::span<const int> argnums) {
-  const std::vector<bool> chosen = chosen_leaves(f, argnums, "jacfwd");
+std::vector<Array> columns_of(FlatFunction& f, std::span<const int> argnums, bool holomorphic) {
+  const std::vector<bool> chosen = chosen_leaves(f, argnums, "jacfwd", leaves_of_jacobian(holomorphic, Leaves::kReal));
   const NumberReads reads;
   const Hoisted h = hoist_consts(trace_flat(f, "jacfwd"));
   const std::size_t primary = f.has_aux ? f.num_primary : h.jaxpr.data().outputs.size();
@@ -90,6 +103,8 @@ std::vector<Array> columns_of(FlatFunction& f, std::span<const int> argnums) {
   const JvpProgram pushed = jvp_program(h.jaxpr, nonzero, values_for_rules(point));
   const std::vector<Aval> results = h.jaxpr.data().output_avals();
   check_derivative_not_lost(f, reads, pushed.nonzero_out, results, "jacfwd");
+  if (holomorphic)
+    for (std::size_t o = 0; o < primary; ++o) check_leaf(results[o], Leaves::kComplex, "jacfwd", leaf_paths(f.result())[o], f.loc);
   const std::vector<Atom>& outputs = pushed.jaxpr.data().outputs;
   const auto behind = outputs.begin() + static_cast<std::ptrdiff_t>(results.size());
   const auto moving = std::count(pushed.nonzero_out.begin(), pushed.nonzero_out.begin() + static_cast<std::ptrdiff_t>(primary), true);
@@ -126,16 +141,14 @@ std::vector<Array> columns_of(FlatFunction& f, std::span<const int> argnums) {
   return out;
 }
 
-std::vector<Array> rows_of(FlatFunction& f, std::span<const int> argnums) {
-  const Ref<Linearized> l = linearize_flat(f, chosen_leaves(f, argnums, "jacrev", true), "jacrev");
+std::vector<Array> rows_of(FlatFunction& f, std::span<const int> argnums, bool holomorphic) {
+  const Leaves arguments = leaves_of_jacobian(holomorphic, Leaves::kRealOrComplex);
+  const Ref<Linearized> l = linearize_flat(f, chosen_leaves(f, argnums, "jacrev", arguments), "jacrev");
   const std::size_t primary = f.has_aux ? f.num_primary : l->out_avals.size();
   std::vector<bool> differentiated(l->out_avals.size(), false);
   std::fill(differentiated.begin(), differentiated.begin() + static_cast<std::ptrdiff_t>(primary), true);
   for (std::size_t o = 0; o < primary; ++o)
-    if (!l->out_avals[o].dtype.is_floating())
-      throw DTypeError(
-          fmt::format("jacrev: {} is {}; it must be real and floating-point", leaf_paths(f.result())[o], to_string(l->out_avals[o])),
-          f.loc);
+    check_leaf(l->out_avals[o], leaves_of_jacobian(holomorphic, Leaves::kReal), "jacrev", leaf_paths(f.result())[o], f.loc);
   const std::vector<Array> values = evaluate_primal(*l);
   LocScope scope(f.loc);
   const TransposedProgram t = transpose_linearized(*l, differentiated);
@@ -169,11 +182,11 @@ std::vector<Array> rows_of(FlatFunction& f, std::span<const int> argnums) {
 
 }  // namespace
 
-std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
-  return with_custom_rules([&] { return columns_of(f, argnums); });
+std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums, bool holomorphic) {
+  return with_custom_rules([&] { return columns_of(f, argnums, holomorphic); });
 }
-std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums) {
-  return with_custom_rules([&] { return rows_of(f, argnums); });
+std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums, bool holomorphic) {
+  return with_custom_rules([&] { return rows_of(f, argnums, holomorphic); });
 }
 
 }  // namespace weft::detail

@@ -90,5 +90,13 @@ auto jvp(F f, HasAux, const std::tuple<A...>& primals, const std::tuple<T...>& t
   return std::tuple<Out, Out, std::tuple_element_t<1, Pair>>(std::get<0>(std::move(value)), std::get<0>(std::move(tangent)),
                                                              std::get<1>(std::move(value)));
 }
+template <class F = UnaryFunction, class... A, class... T>
+auto jvp(F f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, HasAux, SourceLoc loc = SourceLoc::here()) {
+  return jvp(std::move(f), has_aux, primals, tangents, loc);
+}
+template <class F = UnaryFunction, class A, class T>
+auto jvp(F f, const A& primal, const T& tangent, HasAux, SourceLoc loc = SourceLoc::here()) {
+  return jvp(std::move(f), has_aux, std::tuple<A>(primal), std::tuple<T>(tangent), loc);
+}
 
 }  // namespace weft
