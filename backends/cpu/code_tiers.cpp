@@ -27,13 +27,21 @@ constexpr double kBaselineInstruction = 25e3;
 constexpr double kOptimizedInstruction = 45e3;
 constexpr double kOptimizedFunction = 1e6;
 
-// Cycles of optimisation after which the finished code is installed, and the largest number of such stages.
+// Cycles of optimisation after which the finished code is installed, and the largest number of such stages that are due at once.
 constexpr double kStage = 30e6;
 constexpr double kMostStages = 8;
+// A thread that has nothing else to do begins after this share of what pays off.
+constexpr double kIdleShare = 0.1;
+// What gains little is optimised after so many times the runs after which optimising everything pays off.
+constexpr double kLatest = 10;
 
 // Cycles that an interpreted instruction takes. Interpreting is to take much less than making baseline code does.
 constexpr double kInterpreted = 40;
 constexpr double kWorthInterpreting = 0.2;
+
+// In the first call is optimised, too, what pays off within so many calls, for at most this share of what baseline code costs.
+constexpr double kFewCalls = 4;
+constexpr double kFirstShare = 0.5;
 
 double price(double work) { return kOptimizedFunction + kOptimizedInstruction * work; }
 
@@ -160,14 +168,43 @@ CodeTiers first_tiers(const KernelProgram& p, const std::vector<Schedule>& sched
   const auto choose = [&](double excess, double work) {
     return excess > price(work) || least == CodeTier::optimized ? CodeTier::optimized : CodeTier::baseline;
   };
+  std::vector<int> runs(schedules.size());  // outside of loops and branches, whose code is one with that of their kernels
+  for (const Step& s : p.steps)
+    if (s.kind == Step::Kind::kernel) ++runs[static_cast<std::size_t>(s.number)];
+  struct Candidate {
+    std::size_t number;
+    double excess, cost;
+  };
+  std::vector<Candidate> soon;  // pay off within few calls
+  double affordable = 0;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
-    const double work = emission_work(p.kernels[i], schedules[i]);
+    const double work = emission_work(p.kernels[i], schedules[i]), excess = std::max(runs[i], 1) * schedules[i].slack;
     const bool interpreted = !least && interpreting(p.kernels[i], schedules[i]) < kWorthInterpreting * kBaselineInstruction * work;
-    q.kernels.push_back(interpreted ? CodeTier::interpreted : choose(schedules[i].slack, work));
+    q.kernels.push_back(interpreted ? CodeTier::interpreted : choose(excess, work));
+    if (q.kernels.back() != CodeTier::baseline || runs[i] == 0) continue;
+    affordable += kFirstShare * kBaselineInstruction * work;
+    if (kFewCalls * excess > price(work)) soon.push_back({i, excess, price(work)});
   }
+  std::stable_sort(soon.begin(), soon.end(), [](const Candidate& a, const Candidate& b) { return a.excess * b.cost > b.excess * a.cost; });
+  for (const Candidate& k : soon)
+    if (affordable >= k.cost) affordable -= k.cost, q.kernels[k.number] = CodeTier::optimized;
   for (const ControlStep& c : p.controls) q.controls.push_back(choose(slack(c, schedules), emission_work(c, p, schedules)));
   return q;
 }
+
+namespace {
+
+/// Whether most of the kernels' time is spent on all threads of the pool.
+bool keeps_threads_busy(const KernelProgram& p, const std::vector<Schedule>& schedules) {
+  double all = 0, forked = 0;
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    all += p.kernels[i].cost.cycles;
+    if (is_forked(schedules[i].num_blocks, schedules[i].grain)) forked += p.kernels[i].cost.cycles;
+  }
+  return num_threads() == 1 || 2 * forked > all;
+}
+
+}  // namespace
 
 Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& schedules, const CodeTiers& made) {
   const std::vector<Schedule> baseline = baseline_schedules(p, schedules);
@@ -196,18 +233,24 @@ Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& sch
   for (const auto& [_, part] : parts) order.push_back(part);
   std::stable_sort(order.begin(), order.end(), [](const Part& a, const Part& b) { return a.excess * b.cost > b.excess * a.cost; });
   Improvement r;
+  r.excess = static_cast<std::int64_t>(excess);
+  const double share = keeps_threads_busy(p, schedules) ? 1 : kIdleShare;
+  const auto runs_of = [&](double times_excess, double of_cost) {
+    return static_cast<std::int64_t>(std::ceil(std::min(share * of_cost / std::max(times_excess, 1.), 1e15)));
+  };
+  const std::int64_t latest = runs_of(excess / kLatest, cost);
   double stage_cost = 0;
   for (const Part& part : order) {
-    if (r.stages.empty() || stage_cost > std::max(kStage, cost / kMostStages)) {
-      CodeTiers& stage = r.stages.emplace_back();
-      stage.kernels.resize(schedules.size()), stage.controls.resize(p.controls.size());
+    const std::int64_t runs = std::min(runs_of(part.excess, part.cost), latest);
+    if (r.stages.empty() || stage_cost > std::max(kStage, cost / kMostStages) || runs > 2 * r.stages.back().runs) {
+      CodeTiers& tiers = r.stages.emplace_back(Improvement::Stage{{}, runs}).tiers;
+      tiers.kernels.resize(schedules.size()), tiers.controls.resize(p.controls.size());
       stage_cost = 0;
     }
-    (part.is_kernel ? r.stages.back().kernels : r.stages.back().controls)[part.number] = CodeTier::optimized;
+    CodeTiers& tiers = r.stages.back().tiers;
+    (part.is_kernel ? tiers.kernels : tiers.controls)[part.number] = CodeTier::optimized;
     stage_cost += part.cost;
   }
-  // A thread that has nothing else to do begins sooner.
-  r.excess = static_cast<std::int64_t>(excess), r.tier_budget = static_cast<std::int64_t>(num_threads() > 1 ? cost / 10 : cost);
   return r;
 }
 

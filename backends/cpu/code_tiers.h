@@ -23,14 +23,19 @@ double slack(const ControlStep& c, const std::vector<Schedule>& schedules);
 /// The lowest tier that WEFT_CODE allows; nothing if it is not set. Throws CompileError for an unknown tier.
 std::optional<CodeTier> lowest_tier();
 
-/// The first call's tiers. Code whose first baseline run would take longer than optimising it is optimised at once.
+/// The first call's tiers. Code whose first baseline run would take longer than optimising it is optimised at once, and for a share of the
+/// time that baseline code takes what pays off within a few calls.
 CodeTiers first_tiers(const KernelProgram& p, const std::vector<Schedule>& schedules);
 
 /// The parts that are not optimised yet.
 struct Improvement {
-  std::vector<CodeTiers> stages;  ///< one part after the other: first what has the largest excess for what its code costs to make
-  std::int64_t excess = 0;        ///< cycles of each call in excess of optimised code
-  std::int64_t tier_budget = 0;   ///< cycles of excess after which it is optimised
+  struct Stage {
+    CodeTiers tiers;        ///< the parts that are optimised together
+    std::int64_t runs = 0;  ///< of the program after which they are due: baseline code has cost as much as optimising will
+  };
+  std::vector<Stage> stages;  ///< ascending by runs: first what has the largest excess for what its code costs to make
+  std::int64_t excess = 0;    ///< cycles of each call in excess of optimised code
+  std::int64_t due() const { return stages.empty() ? 0 : stages[0].runs; }
 };
 Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& schedules, const CodeTiers& made);
 

@@ -53,7 +53,7 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options, std:
                                 [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
   better_ = improvement(plan_.program, plan_.schedules, first_code_->made);
-  tier_budget_.renew(better_.tier_budget);
+  tier_runs_.wait_for(better_.due());
   if (key_.empty()) first_code_->objects.clear();
   if (better_.excess == 0) store();
   keeps_ = !key_.empty();

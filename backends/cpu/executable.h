@@ -14,7 +14,7 @@
 #include "weft/backends/cpu/code_tiers.h"
 #include "weft/backends/cpu/jit.h"
 #include "weft/backends/cpu/matmul.h"
-#include "weft/backends/cpu/tier_budget.h"
+#include "weft/backends/cpu/tier_runs.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/runtime/host/executable.h"
 #include "weft/runtime/profile/step_report.h"
@@ -105,7 +105,7 @@ class CpuExecutable final : public Executable, public StepReporter {
   std::atomic<std::int64_t> calls_to_search_{0};  ///< after so many more calls; 0: not at all
   std::int64_t calls_waited_ = 0;                 ///< for that, in all
   std::vector<Schedule> found_;  ///< what code was made by once a search had found something; empty: by the plan's schedules
-  TierBudget tier_budget_;
+  TierRuns tier_runs_;
   std::vector<std::unique_ptr<Matmul>> matmuls_;
   std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<Opaque>> opaque_;  // by program and step
   std::map<const KernelProgram*, const KernelProgram*> own_part_;                   // for each part of whole_plan_, once that is improved

@@ -210,10 +210,10 @@ std::optional<std::string> program_key(const Jaxpr& simplified, const std::vecto
   return w.take();
 }
 
-std::string write_program(const KernelProgram& p, std::int64_t excess, std::int64_t tier_budget, const std::vector<Schedule>& schedules,
+std::string write_program(const KernelProgram& p, std::int64_t excess, std::int64_t due, const std::vector<Schedule>& schedules,
                           const std::vector<const ObjectCode*>& objects, const std::vector<std::vector<FixedPointer>>& tables) {
   Writer w;
-  w.put(excess), w.put(tier_budget);
+  w.put(excess), w.put(due);
   write(w, p);
   w.put(p.matmuls);
   w.put(schedules.size());
@@ -242,7 +242,7 @@ std::optional<StoredProgram> read_program(std::string_view bytes, const Jaxpr& s
   try {
     Reader r(bytes);
     StoredProgram s;
-    r.get(s.excess), r.get(s.tier_budget);
+    r.get(s.excess), r.get(s.due);
     s.program = read(r, simplified);
     r.get(s.program.matmuls);
     s.schedules.resize(r.count());

@@ -18,15 +18,15 @@ namespace weft::detail {
 std::optional<std::string> program_key(const Jaxpr& simplified, const std::vector<bool>& donated);
 
 struct StoredProgram {
-  // While not all code is optimised: the excess of each call, and after how much of it the program is optimised, in cycles.
-  std::int64_t excess = 0, tier_budget = 0;
+  // While not all code is optimised: the excess of each call in cycles, and after how many calls the next part is.
+  std::int64_t excess = 0, due = 0;
   KernelProgram program;                          ///< without kernels; of loops and branches their programs only
   std::vector<Schedule> schedules;                ///< one for each kernel that there was: its blocks only
   std::vector<ObjectCode> objects;                ///< where several hold a kernel the last one counts
   std::vector<std::vector<FixedPointer>> tables;  ///< of the program's control steps; no program: the outermost one
 };
 
-std::string write_program(const KernelProgram& p, std::int64_t excess, std::int64_t tier_budget, const std::vector<Schedule>& schedules,
+std::string write_program(const KernelProgram& p, std::int64_t excess, std::int64_t due, const std::vector<Schedule>& schedules,
                           const std::vector<const ObjectCode*>& objects, const std::vector<std::vector<FixedPointer>>& tables);
 /// The excess of what write_program wrote; nullopt if it can't be read.
 std::optional<std::int64_t> stored_excess(std::string_view bytes);

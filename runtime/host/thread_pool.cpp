@@ -29,6 +29,7 @@ constexpr int kSlots = 8;     // loops that run at once, from different threads;
 constexpr int kSpins = 2000;  // before a thread sleeps: about 20 to 50 microseconds
 
 thread_local bool in_task = false;
+std::atomic<std::uint32_t> background_work{0};  // scopes of BackgroundWork
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -156,7 +157,12 @@ bool Pool::help(std::size_t thread) {
 
 void Pool::serve(std::size_t thread) {
   in_task = true;
+  const bool makes_room = thread + 1 == static_cast<std::size_t>(num_threads()) && num_threads() >= usable_processors();
   for (;;) {
+    if (const std::uint32_t others = background_work.load(); makes_room && others > 0) {
+      futex_wait(background_work, others);
+      continue;
+    }
     const std::uint32_t seen = epoch_.load(std::memory_order_acquire);
     if (help(thread)) continue;
     int spins = 0;
@@ -205,6 +211,12 @@ int num_threads() {
 }
 
 bool in_parallel_region() { return in_task; }
+
+BackgroundWork::BackgroundWork() { background_work.fetch_add(1); }
+BackgroundWork::~BackgroundWork() {
+  background_work.fetch_sub(1);
+  futex_wake(background_work, 1);
+}
 
 SerialScope::SerialScope() : saved_(in_task) { in_task = true; }
 SerialScope::~SerialScope() { in_task = saved_; }

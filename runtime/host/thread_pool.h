@@ -34,4 +34,14 @@ class [[nodiscard]] SerialScope {
   bool saved_;
 };
 
+/// A scope of long work beside the pool's, such as optimising code. Where the pool has a thread for each processor, one of these rests
+/// meanwhile: three threads on two processors take turns, and parallel loops wait for the one whose turn it is not.
+class [[nodiscard]] BackgroundWork {
+ public:
+  BackgroundWork();
+  ~BackgroundWork();
+  BackgroundWork(const BackgroundWork&) = delete;
+  BackgroundWork& operator=(const BackgroundWork&) = delete;
+};
+
 }  // namespace weft::detail

@@ -23,7 +23,7 @@
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/backends/common/code_cache.h"
 #include "weft/backends/cpu/code_tiers.h"
-#include "weft/backends/cpu/tier_budget.h"
+#include "weft/backends/cpu/tier_runs.h"
 #include "weft/runtime/host/buffer.h"
 
 using namespace weft;
@@ -184,12 +184,13 @@ TEST_CASE("optimized code takes over in parts: each kernel once, and the results
   std::vector<std::size_t> stage_of(kernels, i.stages.size());
   for (std::size_t s = 0; s < i.stages.size(); ++s)
     for (std::size_t k = 0; k < kernels; ++k)
-      if (i.stages[s].kernels[k]) {
-        CHECK(*i.stages[s].kernels[k] == detail::CodeTier::optimized);
+      if (i.stages[s].tiers.kernels[k]) {
+        CHECK(*i.stages[s].tiers.kernels[k] == detail::CodeTier::optimized);
         CHECK(stage_of[k] == i.stages.size());
         stage_of[k] = s;
       }
   for (std::size_t k = 0; k < kernels; ++k) CHECK((stage_of[k] < i.stages.size()) == (k != 1));
+  for (std::size_t s = 1; s < i.stages.size(); ++s) CHECK(i.stages[s - 1].runs <= i.stages[s].runs);
   // Whatever part of it is optimised by now, the results are the same.
   const Code code = compiled(j, x, "");
   const Arrays first = code.program->call(Arrays{x}, 0);
@@ -206,25 +207,30 @@ TEST_CASE("optimized code takes over in parts: each kernel once, and the results
   CHECK(same);
 }
 
-TEST_CASE("a tier budget ends once, however many lose it at a time") {
+TEST_CASE("the next part of a program's code is due once, however many threads run it") {
   constexpr int kThreads = 4, kRounds = 3000;
-  detail::TierBudget tier_budget;
-  std::atomic<int> ends = 0, wrong = 0;
+  detail::TierRuns runs;
+  std::atomic<int> dues = 0, wrong = 0;
   std::barrier start(kThreads), stop(kThreads);
   test::together(kThreads, [&](int t) {
     for (int round = 0; round < kRounds; ++round) {
-      if (t == 0) tier_budget.renew(10), ends = 0;
+      if (t == 0) runs.wait_for(runs.count() + 10), dues = 0;
       start.arrive_and_wait();
-      for (int k = 0; k < 5; ++k) ends += tier_budget.exhausted_by(3);
+      for (int k = 0; k < 5; ++k) dues += runs.is_due();
       stop.arrive_and_wait();
-      if (t == 0) wrong += ends != 1;
+      if (t == 0) wrong += dues != 1;
     }
   });
   CHECK(wrong == 0);
-  CHECK_FALSE(detail::TierBudget(10).exhausted_by(0));
-  CHECK_FALSE(detail::TierBudget(10).exhausted_by(9));
-  CHECK(detail::TierBudget(10).exhausted_by(10));
-  CHECK_FALSE(detail::TierBudget().exhausted_by(1));
+  detail::TierRuns second(2);
+  CHECK_FALSE(second.is_due());
+  CHECK(second.is_due());
+  CHECK_FALSE(second.is_due());
+  second.wait_for(1);  // that run is over
+  CHECK(second.is_due());
+  second.wait_for(0);
+  CHECK_FALSE(second.is_due());
+  CHECK_FALSE(detail::TierRuns().is_due());
 }
 
 TEST_CASE("a process that was forked while there is a background thread ends well") {

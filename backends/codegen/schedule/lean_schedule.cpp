@@ -15,7 +15,7 @@ double expected_slack(const Kernel& k, const Schedule& s) {
     std::int64_t tile = 1;
     for (const std::vector<LoopPlan>* loops : {&s.outer, &s.nests[i].parallel, &s.nests[i].reduce})
       for (const LoopPlan& l : *loops) tile *= l.unroll;
-    factor = std::max(factor, tile > 4 ? 6.0 : 1.5);
+    factor = std::max(factor, tile > 4 ? 6.0 : 0.6);
   }
   return factor * k.cost.cycles;
 }

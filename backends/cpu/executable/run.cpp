@@ -124,7 +124,7 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
     throw;
   }
   if (keeps_.load(std::memory_order_relaxed) && keeps_.exchange(false)) keep();
-  if (tier_budget_.exhausted_by(better_.excess)) improve();
+  if (tier_runs_.is_due()) improve();
   if (calls_to_search_.load(std::memory_order_relaxed) > 0 && calls_to_search_.fetch_sub(1, std::memory_order_relaxed) == 1) search();
 
   std::vector<Array> out;

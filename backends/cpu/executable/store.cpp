@@ -53,10 +53,7 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
   first_code_ = link_program(plan_.schedules, stored->objects, stored->tables, [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
   if (!key_.empty()) first_code_->objects = std::move(stored->objects), first_code_->tables = std::move(stored->tables);
-  if (stored->excess > 0) {
-    better_.excess = stored->excess;
-    tier_budget_.renew(stored->tier_budget);
-  }
+  if (stored->excess > 0) tier_runs_.wait_for(stored->due);
   return true;
 }
 
@@ -103,7 +100,7 @@ void CpuExecutable::store(bool replace) {
   });
   objects.erase(objects.begin(), replaced.base());
   if (!objects.empty() && (replace || !excess_there || *excess_there > left.excess))
-    cache.put({identity, key_}, write_program(plan_.program, left.excess, left.tier_budget, blocks_of_code(), objects, tables));
+    cache.put({identity, key_}, write_program(plan_.program, left.excess, left.due(), blocks_of_code(), objects, tables));
   if (left.excess > 0 || unsearched_) return;
   first_code_->objects.clear();
   for (const auto& some : better_code_) some->objects.clear();

@@ -18,14 +18,18 @@ void CpuExecutable::improve() {
   in_background([self = Ref<CpuExecutable>(this)] {
     if (self->unique()) return;  // nobody will call it again
     const SerialScope alone;     // the program runs meanwhile
+    const BackgroundWork work;
     const Plan* plan = self->plan_to_improve();
     if (!plan) return;
+    std::vector<Improvement::Stage>& stages = self->better_.stages;
     try {
-      for (const CodeTiers& stage : self->better_.stages) self->make_better(*plan, plan->schedules, stage, background_is_ending);
+      for (; !stages.empty() && stages[0].runs <= self->tier_runs_.count(); stages.erase(stages.begin()))
+        self->make_better(*plan, plan->schedules, stages[0].tiers, background_is_ending);
     } catch (...) {
-      // Improvements made before an error are kept.
+      stages.clear();  // improvements made before an error are kept
     }
     self->store();
+    self->tier_runs_.wait_for(self->better_.due());
   });
 }
 
