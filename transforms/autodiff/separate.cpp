@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/core/ir/loop_facts.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/map_body.h"
 #include "weft/core/ops/control/call.h"
@@ -32,19 +33,21 @@ bool is_inlined(const Primitive& op) { return op.body && !call_traits(op).has_ow
 /// All results of other operations depend on each operand.
 bool may_be_mixed(const Primitive& op) { return is_inlined(op) || find_rule<DependenceTransform>(op); }
 
+/// Which results of an equation depend on linear inputs, given the operands that do.
+Mask dependent_or_none(const Eqn& e, const Mask& operands) {
+  if (!any_of(operands)) return Mask(e.outputs.size());
+  return may_be_mixed(*e.op) ? dependent(e, operands) : Mask(e.outputs.size(), true);
+}
+
 /// For every variable of the program, whether it depends on a linear input.
 VarMap<bool> dependent_vars(const Jaxpr& j, const Mask& in) {
   const JaxprData& d = j.data();
   VarMap<bool> of(d, in);
+  Mask operands;
   for (const Eqn& e : d.eqns) {
-    if (std::none_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return of[a]; })) continue;
-    if (!may_be_mixed(*e.op)) {
-      for (Var v : e.outputs) of[v] = true;
-      continue;
-    }
-    Mask operands;
+    operands.clear();
     for (Atom a : e.inputs) operands.push_back(of[a]);
-    const Mask out = dependent(e, operands);
+    const Mask out = dependent_or_none(e, operands);
     for (std::size_t k = 0; k < out.size(); ++k) of[e.outputs[k]] = out[k];
   }
   return of;
@@ -59,23 +62,26 @@ Mask dependent_results(const Jaxpr& j, const Mask& in) {
 struct ScanMasks {
   Mask in, out;  ///< of the body: consts, carry and xs; carry and ys
 };
+
+/// Of a loop's body: whether its inputs depend on linear ones in some step, and whether its results do.
+LoopFacts<bool> dependent_in_some_step(const Jaxpr& body, const Mask& in, std::size_t first, std::size_t num_carry) {
+  return {body, in, first, num_carry, false, dependent_or_none, [](bool& carry, bool next) { return next && !carry && (carry = true); }};
+}
+
 ScanMasks masks_of(const Scan::Params& p, const Mask& in) {
-  const auto consts = static_cast<std::size_t>(p.num_consts), carry = static_cast<std::size_t>(p.num_carry);
-  const auto all = [&](const Mask& c) { return concat(part(in, 0, consts), c, part(in, consts + carry, in.size() - consts - carry)); };
-  const Mask end = carry_with_tangents(part(in, consts, carry), [&](const Mask& c) { return dependent_results(p.jaxpr, all(c)); });
-  ScanMasks m{all(end), {}};
-  m.out = dependent_results(p.jaxpr, m.in);
-  std::copy(end.begin(), end.end(), m.out.begin());
+  const auto consts = static_cast<std::size_t>(p.num_consts), num_carry = static_cast<std::size_t>(p.num_carry);
+  const LoopFacts<bool> facts = dependent_in_some_step(p.jaxpr, in, consts, num_carry);
+  ScanMasks m{facts.inputs(), facts.outputs()};
+  // A carry that starts as one that depends does so in the end, too.
+  std::copy_n(m.in.begin() + static_cast<std::ptrdiff_t>(consts), num_carry, m.out.begin());
   return m;
 }
 
 Mask dependent_carry(const While::Params& p, const Mask& in) {
-  const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
-  return carry_with_tangents(part(in, a + b, in.size() - a - b), [&](const Mask& c) {
-    // If the number of steps depends on linear inputs, all results of the loop do.
-    if (dependent_results(p.cond_jaxpr, concat(part(in, 0, a), c))[0]) return Mask(c.size(), true);
-    return dependent_results(p.body_jaxpr, concat(part(in, a, b), c));
-  });
+  const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts), n = in.size() - a - b;
+  const Mask carry = part(dependent_in_some_step(p.body_jaxpr, part(in, a, b + n), b, n).inputs(), b, n);
+  // If the number of steps depends on linear inputs, all results of the loop do.
+  return dependent_results(p.cond_jaxpr, concat(part(in, 0, a), carry))[0] ? Mask(n, true) : carry;
 }
 
 /// Which results of an equation depend on the operands that do; at least one does.

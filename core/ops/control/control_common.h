@@ -26,20 +26,7 @@ inline Jaxpr make_program(const char* what, std::vector<Aval> inputs,
 
 /// The jvp of j with an output tangent wherever `wanted`, zeros where there is none: (inputs, nonzero tangents) -> (outputs, wanted
 /// tangents).
-Jaxpr jvp_with_outputs(const Jaxpr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& wanted);
-
-/// Which carries of a loop have a tangent in the end: those that start with one, and those that the body gives one. `nonzero_out` finds by
-/// the mode's own rules which results of the body do, given the carries that do: a function may have a reverse rule only.
-template <class F>
-std::vector<bool> carry_with_tangents(std::vector<bool> carry, F&& nonzero_out) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    const std::vector<bool> out = nonzero_out(carry);
-    for (std::size_t i = 0; i < carry.size(); ++i)
-      if (out[i] && !carry[i]) carry[i] = changed = true;
-  }
-  return carry;
-}
+Jaxpr with_outputs_wanted(const Jaxpr& j, const JvpProgram& jvp, const std::vector<bool>& wanted);
 
 /// Applies a branch or a loop whose sub-programs may have constants, such as arrays that a custom rule made: they become operands.
 std::vector<Array> bind_cond(Cond::Params params, std::span<const Array> in, SourceLoc loc);

@@ -14,8 +14,7 @@
 
 namespace weft::detail {
 
-Jaxpr jvp_with_outputs(const Jaxpr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& wanted) {
-  const JvpProgram p = jvp_program(j, nonzero_in);
+Jaxpr with_outputs_wanted(const Jaxpr& j, const JvpProgram& p, const std::vector<bool>& wanted) {
   if (p.nonzero_out == wanted) return p.jaxpr;
   const auto in = p.jaxpr.data().input_avals();
   const std::vector<Aval> out_avals = j.data().output_avals();
@@ -60,12 +59,14 @@ JvpResult Cond::jvp_call(const JvpContext& c) {
   const auto& branches = c.get<Params>().branches;
   const std::vector<bool> given = nonzero_of(c.tangents.subspan(1));
   std::vector<bool> wanted(branches[0].data().outputs.size());
+  std::vector<JvpProgram> programs;
   for (const Jaxpr& b : branches) {
-    const std::vector<bool> out = jvp_program(b, given).nonzero_out;
+    programs.push_back(jvp_program(b, given));
+    const std::vector<bool>& out = programs.back().nonzero_out;
     for (std::size_t i = 0; i < out.size(); ++i) wanted[i] = wanted[i] || out[i];
   }
   Params params;
-  for (const Jaxpr& b : branches) params.branches.push_back(jvp_with_outputs(b, given, wanted));
+  for (std::size_t b = 0; b < branches.size(); ++b) params.branches.push_back(with_outputs_wanted(branches[b], programs[b], wanted));
   std::vector<Array> in(c.in.begin(), c.in.end());
   append(in, nonzero_tangents(c.tangents));
   const std::vector<Array> r = bind_cond(params, in, c.loc);

@@ -11,6 +11,7 @@
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/control/control_rules.h"
+#include "weft/core/ops/control/loop_rewrites.h"
 #include "weft/core/ops/movement/operand_parts.h"
 #include "weft/core/text/text_rules.h"
 
@@ -63,14 +64,14 @@ std::vector<Aval> Scan::abstract_eval(const OpContext& c) {
 JvpResult Scan::jvp_call(const JvpContext& c) {
   const Params& p = c.get<Params>();
   const Counts n = count(p);
-  const std::vector<bool> given = nonzero_of(c.tangents);
-  const std::vector<bool> consts = part(given, 0, n.consts), xs = part(given, n.consts + n.carry, n.xs);
-  const std::vector<bool> carry = carry_with_tangents(
-      part(given, n.consts, n.carry), [&](const std::vector<bool>& k) { return jvp_program(p.jaxpr, concat(consts, k, xs)).nonzero_out; });
-  const std::vector<bool> nonzero_in = concat(consts, carry, xs);
-  std::vector<bool> wanted = jvp_program(p.jaxpr, nonzero_in).nonzero_out;
+  std::vector<bool> nonzero_in = nonzero_of(c.tangents);
+  const JvpProgram jvp = rewritten_body(p.jaxpr, nonzero_in, n.consts, n.carry,
+                                        [](const Jaxpr& j, const std::vector<bool>& in) { return jvp_program(j, in); });
+  const std::vector<bool> consts = part(nonzero_in, 0, n.consts), carry = part(nonzero_in, n.consts, n.carry),
+                          xs = part(nonzero_in, n.consts + n.carry, n.xs);
+  std::vector<bool> wanted = jvp.nonzero_out;
   std::copy(carry.begin(), carry.end(), wanted.begin());
-  const Jaxpr body = jvp_with_outputs(p.jaxpr, nonzero_in, wanted);
+  const Jaxpr body = with_outputs_wanted(p.jaxpr, jvp, wanted);
   const std::size_t dc = count_true(consts), dk = count_true(carry), dx = count_true(xs);
   // The jvp's inputs are (consts, carry, xs, dconsts, dcarry, dxs), its outputs (carry, ys, dcarry, dys); a scan needs constants, carry and
   // xs grouped.
@@ -159,13 +160,11 @@ ResidualOperands residual_operands(const ForwardedResiduals& forwarded, std::spa
 JvpResult Scan::linearize_call(const JvpContext& c) {
   const Params& p = c.get<Params>();
   const Counts n = count(p);
-  const std::vector<bool> given = nonzero_of(c.tangents);
-  const std::vector<bool> consts = part(given, 0, n.consts), xs = part(given, n.consts + n.carry, n.xs);
-  const std::vector<bool> carry = carry_with_tangents(part(given, n.consts, n.carry), [&](const std::vector<bool>& k) {
-    return linearize_program(p.jaxpr, concat(consts, k, xs)).nonzero_out;
-  });
-  const std::vector<bool> nonzero_in = concat(consts, carry, xs);
-  const LinearizedProgram lin = linearize_program(p.jaxpr, nonzero_in);
+  std::vector<bool> nonzero_in = nonzero_of(c.tangents);
+  const LinearizedProgram lin = rewritten_body(p.jaxpr, nonzero_in, n.consts, n.carry,
+                                               [](const Jaxpr& j, const std::vector<bool>& in) { return linearize_program(j, in); });
+  const std::vector<bool> consts = part(nonzero_in, 0, n.consts), carry = part(nonzero_in, n.consts, n.carry),
+                          xs = part(nonzero_in, n.consts + n.carry, n.xs);
   std::vector<bool> wanted = lin.nonzero_out;
   std::copy(carry.begin(), carry.end(), wanted.begin());
   if (p.checkpoints != 0 && p.length > 0 && count_true(wanted) > 0) return linearize_checkpointed(p, c, carry);
@@ -279,13 +278,8 @@ BatchResult Scan::batch(const BatchContext& c) {
     if (i >= n.consts && i < n.consts + n.carry) in[i] = move_batch_dim(in[i], dims[i], 0, c.loc);
     if (i >= n.consts) dims[i] = 0;
   }
-  std::vector<int> out_dims;
-  for (bool changed = true; changed;) {
-    changed = false;
-    out_dims = batch_program(p.jaxpr, c.axis, dims).out_dims;
-    for (std::size_t i = 0; i < n.carry; ++i)
-      if (out_dims[i] != kNotMapped && dims[n.consts + i] == kNotMapped) dims[n.consts + i] = 0, changed = true;
-  }
+  dims = mapped_inputs(p.jaxpr, c.axis, std::move(dims), n.consts, n.carry);
+  std::vector<int> out_dims = batch_program(p.jaxpr, c.axis, dims).out_dims;
   for (std::size_t i = 0; i < out_dims.size(); ++i) {
     if (i < n.carry) out_dims[i] = dims[n.consts + i];
     if (out_dims[i] != kNotMapped) out_dims[i] = 0;

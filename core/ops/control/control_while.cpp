@@ -16,6 +16,7 @@
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/control/control_rules.h"
+#include "weft/core/ops/control/loop_rewrites.h"
 #include "weft/core/ops/control/remat.h"
 #include "weft/core/ops/movement/operand_parts.h"
 #include "weft/core/text/text_rules.h"
@@ -77,14 +78,11 @@ JvpResult While::jvp_call(const JvpContext& c) {
   const Params& p = c.get<Params>();
   const Operands in = split(p, c.in);
   const std::size_t a = in.cond_consts.size(), b = in.body_consts.size(), n = in.carry.size();
-  const std::vector<bool> consts = nonzero_of(c.tangents.subspan(a, b));
-  const std::vector<bool> carry = carry_with_tangents(nonzero_of(c.tangents.subspan(a + b)), [&](std::vector<bool> of) {
-    of.insert(of.begin(), consts.begin(), consts.end());
-    return jvp_program(p.body_jaxpr, of).nonzero_out;
-  });
-  std::vector<bool> given = consts;
-  given.insert(given.end(), carry.begin(), carry.end());
-  const Jaxpr body = jvp_with_outputs(p.body_jaxpr, given, carry);
+  std::vector<bool> nonzero_in = nonzero_of(c.tangents.subspan(a));
+  const JvpProgram jvp =
+      rewritten_body(p.body_jaxpr, nonzero_in, b, n, [](const Jaxpr& j, const std::vector<bool>& given) { return jvp_program(j, given); });
+  const std::vector<bool> carry(nonzero_in.begin() + static_cast<std::ptrdiff_t>(b), nonzero_in.end());
+  const Jaxpr body = with_outputs_wanted(p.body_jaxpr, jvp, carry);
   // Its inputs are (consts, carry, dconsts, dcarry); a loop wants (consts, dconsts, carry, dcarry).
   const std::vector<Array> const_tangents = nonzero_tangents(c.tangents.subspan(a, b));
   std::vector<Array> carry_tangents;
@@ -141,14 +139,12 @@ Jaxpr bounded_while(const While::Params& p, std::span<const Array> in, SourceLoc
 
 JvpResult While::linearize_call(const JvpContext& c) {
   const Params& p = c.get<Params>();
-  const std::size_t before = static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts);
-  const std::vector<bool> given = nonzero_of(c.tangents);
-  const std::vector<bool> consts(given.begin() + p.cond_nconsts, given.begin() + static_cast<std::ptrdiff_t>(before));
-  const std::vector<bool> carry =
-      carry_with_tangents({given.begin() + static_cast<std::ptrdiff_t>(before), given.end()}, [&](std::vector<bool> of) {
-        of.insert(of.begin(), consts.begin(), consts.end());
-        return linearize_program(p.body_jaxpr, of).nonzero_out;
-      });
+  const auto cond_consts = static_cast<std::size_t>(p.cond_nconsts), body_consts = static_cast<std::size_t>(p.body_nconsts),
+             before = cond_consts + body_consts;
+  std::vector<bool> nonzero = nonzero_of(c.tangents.subspan(cond_consts));
+  rewritten_body(p.body_jaxpr, nonzero, body_consts, c.in.size() - before,
+                 [](const Jaxpr& j, const std::vector<bool>& in) { return linearize_program(j, in); });
+  const std::vector<bool> carry(nonzero.begin() + static_cast<std::ptrdiff_t>(body_consts), nonzero.end());
   // Where no carry has a tangent, as with counts and draws by rejection, nothing of the steps need be kept.
   if (std::find(carry.begin(), carry.end(), true) == carry.end())
     return {bind_primitive(c.op, c.params, c.in, c.loc), std::vector<Tangent>(carry.size())};
@@ -162,11 +158,14 @@ JvpResult While::linearize_call(const JvpContext& c) {
           effective_loc(c.loc));
     return {bind_primitive(c.op, c.params, c.in, c.loc), jvp_call(c).tangents};
   }
-  const LinearizedProgram lin = linearize_program(bounded_while(p, c.in, c.loc), nonzero_of(c.tangents));
+  // The carries' tangents are given, so that the scans inside of one another need not find them again.
+  std::vector<Tangent> tangents(c.tangents.begin(), c.tangents.end());
+  for (std::size_t k : where_true(carry)) tangents[before + k] = instantiate(tangents[before + k], c.in[before + k].aval(), c.loc);
+  const LinearizedProgram lin = linearize_program(bounded_while(p, c.in, c.loc), nonzero_of(tangents));
   std::vector<Array> r = eval_jaxpr(lin.primal, c.in);
   const std::size_t num_out = lin.nonzero_out.size();
   std::vector<Array> in(r.begin() + static_cast<std::ptrdiff_t>(num_out), r.end());
-  append(in, nonzero_tangents(c.tangents));
+  append(in, nonzero_tangents(tangents));
   const std::vector<Array> tangents_out = eval_jaxpr(lin.linear, in);
   r.resize(num_out);
   JvpResult result{std::move(r), std::vector<Tangent>(num_out)};
@@ -223,18 +222,14 @@ BatchResult While::batch(const BatchContext& c) {
   const std::vector<int> body_dims(c.dims.begin() + static_cast<std::ptrdiff_t>(a), c.dims.begin() + static_cast<std::ptrdiff_t>(a + b));
   std::vector<int> carry(n);
   for (std::size_t i = 0; i < n; ++i) carry[i] = c.dims[a + b + i] == kNotMapped ? kNotMapped : 0;
-  bool lanes_differ = false;
   auto joined = [](std::vector<int> first, const std::vector<int>& second) {
     first.insert(first.end(), second.begin(), second.end());
     return first;
   };
-  for (bool changed = true; changed;) {
-    changed = false;
-    lanes_differ = batch_program(p.cond_jaxpr, c.axis, joined(cond_dims, carry)).out_dims[0] != kNotMapped;
-    const std::vector<int> out = batch_program(p.body_jaxpr, c.axis, joined(body_dims, carry)).out_dims;
-    for (std::size_t i = 0; i < n; ++i)
-      if ((out[i] != kNotMapped || lanes_differ) && carry[i] == kNotMapped) carry[i] = 0, changed = true;
-  }
+  const std::vector<int> in_dims = mapped_inputs(p.body_jaxpr, c.axis, joined(body_dims, carry), b, n);
+  carry.assign(in_dims.begin() + static_cast<std::ptrdiff_t>(b), in_dims.end());
+  const bool lanes_differ = batch_program(p.cond_jaxpr, c.axis, joined(cond_dims, carry)).out_dims[0] != kNotMapped;
+  if (lanes_differ) std::fill(carry.begin(), carry.end(), 0);
   Params q;
   q.max_steps = p.max_steps, q.checkpoints = p.checkpoints;
   q.body_jaxpr = batch_program(p.body_jaxpr, c.axis, joined(body_dims, carry), carry).jaxpr;
