@@ -51,6 +51,19 @@ class Instructions {
   int file_ = -1;
 };
 
+/// A loop with many carries, each of which is a sum of itself and the next one: what holds for the last one, x, holds for the first one,
+/// the result, only after as many steps as there are carries.
+Array handed_on(const Array& x, int carries) {
+  std::vector<Array> start(static_cast<std::size_t>(carries), zeros({4}));
+  start.back() = x;
+  const auto step = [](std::vector<Array> c, Array y) {
+    std::vector<Array> next;
+    for (std::size_t i = 0; i < c.size(); ++i) next.push_back(c[i] * y + c[std::min(i + 1, c.size() - 1)]);
+    return std::pair{next, none};
+  };
+  return scan(step, start, ones({4})).first[0];
+}
+
 struct Work {
   double allocations, instructions;
 };
@@ -199,6 +212,31 @@ const std::map<std::string, std::function<void(int n)>> kPrograms = {
          for (const Array& c : scan(step, std::vector<Array>(static_cast<std::size_t>(n / 6), x), ones({4})).first) s = s + sum(c);
          return s;
        }))(ones(4));
+     }},
+    {"a tangent that goes from carry to carry",
+     [](int n) { make_jaxpr(grad([n](Array x) { return sum(handed_on(x, n / 6)); }))(ones(4)); }},
+    {"a tangent that goes from carry to carry, forwards",
+     [](int n) { make_jaxpr(jacfwd([n](Array x) { return handed_on(x, n / 6); }))(ones(4)); }},
+    {"a mapped value that goes from carry to carry",
+     [](int n) { make_jaxpr(vmap([n](Array x) { return handed_on(x, n / 6); }))(ones({3, 4})); }},
+    {"a linear value that goes from carry to carry",
+     [](int n) { make_jaxpr(linear_transpose([n](Array x) { return handed_on(x, n / 6); }, ones(4)))(ones(4)); }},
+    {"a carry that is read from carry to carry", [](int n) { jit([n](Array x) { return handed_on(x, n / 6); })(ones(4)); }},
+    {"a branch of many arrays",
+     [](int n) {
+       jit([n](Array x) {
+         const auto scaled = [](std::vector<Array> c, float by) {
+           for (Array& a : c) a = a * by;
+           return c;
+         };
+         Array s = 0.f;
+         std::vector<Array> v;
+         for (int i = 0; i < n / 6; ++i) v.push_back(x + static_cast<float>(i));
+         for (const Array& c :
+              cond(x[0] > 0, [=](std::vector<Array> c) { return scaled(c, 2); }, [=](std::vector<Array> c) { return scaled(c, 3); }, v))
+           s = s + sum(c);
+         return s;
+       })(ones(4));
      }},
     {"many sums",
      [](int n) {

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/core/errors/error.h"
@@ -82,32 +85,47 @@ bool works_in_place(const KernelProgram& p, int result, int input) {
 std::vector<int> ControlPlanner::operands_to_take(const std::vector<Jaxpr>& branches) const {
   std::vector<int> takes(eqn_.outputs.size(), -1);
   std::vector<bool> free = unneeded_;
-  free[0] = false;
+  std::map<Var, int> reads;
+  for (Atom a : eqn_.inputs)
+    if (!a.is_literal()) ++reads[a.var()];
   for (std::size_t i = 0; i < free.size(); ++i)
-    free[i] = free[i] && std::count(eqn_.inputs.begin(), eqn_.inputs.end(), eqn_.inputs[i]) == 1;
-  const auto fits = [&](std::size_t r, std::size_t i) {
-    const Aval &from = j_.aval(eqn_.inputs[i]), &to = j_.avals[eqn_.outputs[r]];
-    return free[i] && from.shape == to.shape && from.dtype == to.dtype && to.bytes() > 0;
-  };
-  std::vector<std::vector<int>> votes(takes.size(), std::vector<int>(free.size()));
+    free[i] = free[i] && i > 0 && (eqn_.inputs[i].is_literal() || reads.at(eqn_.inputs[i].var()) == 1);
+  using Type = std::pair<std::vector<std::int64_t>, std::string>;
+  const auto type_of = [](const Aval& a) { return Type({a.shape.begin(), a.shape.end()}, std::string(a.dtype.name())); };
+  std::vector<std::map<int, int>> votes(takes.size());  // for operands, by result
   for (const Jaxpr& branch : branches) {
     const JaxprData& d = branch.data();
     std::vector<int> defined_by(d.avals.size(), -1);
     for (std::size_t n = 0; n < d.eqns.size(); ++n)
       for (Var v : d.eqns[n].outputs) defined_by[v] = static_cast<int>(n);
     for (std::size_t r = 0; r < takes.size(); ++r)
-      if (const int input = origin_of(d, defined_by, d.outputs[r]); input >= 0) ++votes[r][static_cast<std::size_t>(input) + 1];
+      if (const int input = origin_of(d, defined_by, d.outputs[r]); input >= 0) ++votes[r][input + 1];
   }
-  for (const bool by_votes : {true, false})
-    for (std::size_t r = 0; r < takes.size(); ++r) {
-      if (takes[r] >= 0) continue;
-      int best = -1, most = by_votes ? 0 : -1;
-      for (std::size_t i = 1; i < free.size(); ++i)
-        if (fits(r, i) && votes[r][i] > most) best = static_cast<int>(i), most = votes[r][i];
-      if (best < 0) continue;
-      takes[r] = best;
-      free[static_cast<std::size_t>(best)] = false;
+  const auto take = [&](std::size_t r, int operand) {
+    takes[r] = operand;
+    free[static_cast<std::size_t>(operand)] = false;
+  };
+  for (std::size_t r = 0; r < takes.size(); ++r) {
+    int best = -1, most = 0;
+    const Aval& to = j_.avals[eqn_.outputs[r]];
+    for (const auto& [operand, count] : votes[r]) {
+      const Aval& from = j_.aval(eqn_.inputs[static_cast<std::size_t>(operand)]);
+      const bool fits = free[static_cast<std::size_t>(operand)] && from.shape == to.shape && from.dtype == to.dtype && to.bytes() > 0;
+      if (fits && count > most) best = operand, most = count;
     }
+    if (best >= 0) take(r, best);
+  }
+  std::map<Type, std::vector<int>> rest;  // the free operands of each type, the first one last
+  for (std::size_t i = free.size(); i-- > 0;)
+    if (free[i]) rest[type_of(j_.aval(eqn_.inputs[i]))].push_back(static_cast<int>(i));
+  for (std::size_t r = 0; r < takes.size(); ++r) {
+    const Aval& to = j_.avals[eqn_.outputs[r]];
+    if (takes[r] >= 0 || to.bytes() == 0) continue;
+    std::vector<int>& fitting = rest[type_of(to)];
+    if (fitting.empty()) continue;
+    take(r, fitting.back());
+    fitting.pop_back();
+  }
   return takes;
 }
 

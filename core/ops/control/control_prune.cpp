@@ -2,8 +2,9 @@
 // a derivative doesn't use. Carries that never change become constants of the loop; results that are an operand, or equal to another
 // result, are that.
 #include <algorithm>
+#include <map>
 
-#include "weft/core/ir/liveness.h"
+#include "weft/core/ir/loop_liveness.h"
 #include "weft/core/ir/prune.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/control/control.h"
@@ -33,16 +34,32 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-/// Adds the carries that results depend on, in this step or in later ones. `is_read`: given which results of the body are read, says for
-/// each carry whether the step reads it.
-template <class F>
-void add_carries_read(std::vector<bool>& live, std::size_t num_carry, F&& is_read) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    const auto read = is_read(live);
-    for (std::size_t i = 0; i < num_carry; ++i)
-      if (!live[i] && read(i)) live[i] = changed = true;
+/// Finds results that are the same in each of some programs.
+class EqualResults {
+ public:
+  /// The result that was added first of those that are the same as this one and have its type: itself if there is none.
+  std::size_t first(std::span<const Jaxpr> programs, std::size_t k, std::span<const Aval> types) {
+    std::vector<std::uint64_t> key;
+    for (const Jaxpr& j : programs) {
+      const Atom a = j.data().outputs[k];
+      key.push_back(a.is_literal() ? std::uint64_t{a.literal()} << 32 | 1 : std::uint64_t{a.var()} << 32);
+    }
+    const std::size_t found = first_.emplace(std::move(key), k).first->second;
+    return types[found] == types[k] ? found : k;
   }
+
+ private:
+  std::map<std::vector<std::uint64_t>, std::size_t> first_;
+};
+
+/// Keeps the result k, or has it be the one that it is the same as, which was kept before.
+void add_result(PrunedEqn& r, std::size_t k, std::size_t same) {
+  if (same != k) {
+    r.results[k] = r.results[same];
+    return;
+  }
+  r.results[k] = {From::result, r.outputs.size()};
+  r.outputs.push_back(k);
 }
 
 std::optional<PrunedEqn> prune_scan(const PruneContext& c) {
@@ -50,12 +67,7 @@ std::optional<PrunedEqn> prune_scan(const PruneContext& c) {
   const JaxprData& d = p.jaxpr.data();
   const auto consts = static_cast<std::size_t>(p.num_consts), carry = static_cast<std::size_t>(p.num_carry), fixed = consts + carry;
   const auto num_inputs = static_cast<std::size_t>(d.num_inputs);
-  std::vector<bool> live = c.live;
-  LiveSet set;
-  add_carries_read(live, carry, [&](const std::vector<bool>& outputs) {
-    set = pruned_live_set_of(p.jaxpr, outputs);
-    return [&](std::size_t i) { return set.input(p.jaxpr, consts + i); };
-  });
+  const std::vector<bool> live = pruned_live_set_of_loop(p.jaxpr, {consts, carry}, c.live).outputs;
 
   PrunedEqn r{{}, {}, {}, std::vector<PrunedResult>(d.outputs.size())};
   std::vector<std::size_t> const_inputs, carry_inputs, unchanged, x_inputs;
@@ -71,6 +83,7 @@ std::optional<PrunedEqn> prune_scan(const PruneContext& c) {
     }
   }
   const std::size_t new_carry = r.outputs.size();
+  EqualResults equal;
   for (std::size_t k = carry; k < d.outputs.size(); ++k) {
     if (!live[k]) continue;
     const std::optional<std::size_t> input = input_of(p.jaxpr, d.outputs[k]);
@@ -78,13 +91,10 @@ std::optional<PrunedEqn> prune_scan(const PruneContext& c) {
       r.results[k] = {From::operand, *input};
       continue;
     }
-    const auto same = std::find_if(r.outputs.begin() + static_cast<std::ptrdiff_t>(new_carry), r.outputs.end(),
-                                   [&](std::size_t other) { return d.outputs[other] == d.outputs[k] && c.out[other] == c.out[k]; });
-    r.results[k] = {From::result, static_cast<std::size_t>(same - r.outputs.begin())};
-    if (same == r.outputs.end()) r.outputs.push_back(k);
+    add_result(r, k, equal.first({&p.jaxpr, 1}, k, c.out));
   }
   // A carry that the body returns unchanged is not read by it.
-  set = pruned_live_set_of(p.jaxpr, mask(d.outputs.size(), r.outputs));
+  const LiveSet set = pruned_live_set_of(p.jaxpr, mask(d.outputs.size(), r.outputs));
   const auto add_if_read = [&](std::vector<std::size_t>& to, std::size_t i) {
     if (set.input(p.jaxpr, i)) to.push_back(i);
   };
@@ -111,12 +121,9 @@ std::optional<PrunedEqn> prune_while(const PruneContext& c) {
   const auto cond_consts = static_cast<std::size_t>(p.cond_nconsts), body_consts = static_cast<std::size_t>(p.body_nconsts);
   const std::size_t first = cond_consts + body_consts, carry = body.outputs.size();
   const LiveSet cond_set = pruned_live_set_of(p.cond_jaxpr);
-  std::vector<bool> live = c.live;
-  LiveSet set;
-  add_carries_read(live, carry, [&](const std::vector<bool>& outputs) {
-    set = pruned_live_set_of(p.body_jaxpr, outputs);
-    return [&](std::size_t i) { return set.input(p.body_jaxpr, body_consts + i) || cond_set.input(p.cond_jaxpr, cond_consts + i); };
-  });
+  std::vector<bool> read_by_cond;
+  for (std::size_t i = 0; i < carry; ++i) read_by_cond.push_back(cond_set.input(p.cond_jaxpr, cond_consts + i));
+  const std::vector<bool> live = pruned_live_set_of_loop(p.body_jaxpr, {body_consts, carry}, c.live, read_by_cond).outputs;
 
   PrunedEqn r{{}, {}, {}, std::vector<PrunedResult>(carry)};
   std::vector<std::size_t> changing, unchanged;
@@ -131,7 +138,7 @@ std::optional<PrunedEqn> prune_while(const PruneContext& c) {
       unchanged.push_back(i);
     }
   }
-  set = pruned_live_set_of(p.body_jaxpr, mask(carry, r.outputs));
+  const LiveSet set = pruned_live_set_of(p.body_jaxpr, mask(carry, r.outputs));
   // Positions among the inputs of the condition and of the body; operands of the equation are in the same order.
   std::vector<std::size_t> cond_inputs, body_inputs, cond_operands, body_operands, carry_operands;
   const auto add_to_cond = [&](std::size_t input, std::size_t operand) {
@@ -165,6 +172,7 @@ std::optional<PrunedEqn> prune_while(const PruneContext& c) {
 std::optional<PrunedEqn> prune_cond(const PruneContext& c) {
   const auto& branches = c.get<Cond::Params>().branches;
   PrunedEqn r{{}, {}, {}, std::vector<PrunedResult>(c.out.size())};
+  EqualResults equal;
   for (std::size_t k = 0; k < c.out.size(); ++k) {
     if (!c.live[k]) continue;
     const std::optional<std::size_t> input = input_of(branches[0], branches[0].data().outputs[k]);
@@ -173,12 +181,7 @@ std::optional<PrunedEqn> prune_cond(const PruneContext& c) {
       r.results[k] = {From::operand, *input + 1};
       continue;
     }
-    const auto same = std::find_if(r.outputs.begin(), r.outputs.end(), [&](std::size_t other) {
-      return c.out[other] == c.out[k] &&
-             std::all_of(branches.begin(), branches.end(), [&](const Jaxpr& j) { return j.data().outputs[other] == j.data().outputs[k]; });
-    });
-    r.results[k] = {From::result, static_cast<std::size_t>(same - r.outputs.begin())};
-    if (same == r.outputs.end()) r.outputs.push_back(k);
+    add_result(r, k, equal.first(branches, k, c.out));
   }
   std::vector<LiveSet> sets;
   for (const Jaxpr& j : branches) sets.push_back(pruned_live_set_of(j, mask(c.out.size(), r.outputs)));
