@@ -144,4 +144,26 @@ TEST_CASE("auxiliary results may stand in a tuple of two") {
   CHECK(near(std::get<0>(third), {2, 3}));
 }
 
+TEST_CASE("derivatives of powers are right at 0, whichever numbers the exponents are") {
+  const Array x = array({0.f, 0.f, 0.f, 0.f, 2.f}), exponents = array({0.f, 1.f, 2.f, 3.f, 2.f});
+  const Array whole = exponents.astype(int32);
+  const auto third_and_before = [&](auto f, std::vector<std::vector<double>> want) {
+    const auto total = [](auto g) { return [=](Array v) { return sum(g(v)); }; };
+    const auto first = grad(total(f)), second = grad(total(first)), third = grad(total(second));
+    CHECK(near(first(x), want[0]));
+    CHECK(near(second(x), want[1]));
+    CHECK(near(third(x), want[2]));
+    CHECK(near(jit(third)(x), want[2]));
+    CHECK(near(jvp(second, std::tuple{x}, std::tuple{ones(5)}).second, want[2]));
+  };
+  third_and_before([&](Array v) { return pow(v, exponents); }, {{0, 1, 0, 0, 4}, {0, 0, 2, 0, 2}, {0, 0, 0, 6, 0}});
+  third_and_before([&](Array v) { return pow(v, whole); }, {{0, 1, 0, 0, 4}, {0, 0, 2, 0, 2}, {0, 0, 0, 6, 0}});
+  third_and_before([&](Array v) { return pow(v, whole.astype(uint8)); }, {{0, 1, 0, 0, 4}, {0, 0, 2, 0, 2}, {0, 0, 0, 6, 0}});
+  third_and_before([](Array v) { return v.at(4).power(2.5f); },
+                   {{1, 1, 1, 1, 2.5 * std::pow(2., 1.5)}, {0, 0, 0, 0, 3.75 * std::sqrt(2.)}, {0, 0, 0, 0, 1.875 / std::sqrt(2.)}});
+  // By both the base and an exponent of 0.
+  const auto mixed = grad([](Array y) { return grad([=](Array b) { return pow(b, y); })(4.f); });
+  CHECK(near(mixed(0.f), {0.25}));
+}
+
 }  // namespace

@@ -242,10 +242,13 @@ struct Pow : Binary<Pow> {
   }
   static Array power(const Array& x, const Array& y) { return bind_one<Pow>({}, {x, y}, {}); }
   static Array without_zero(const Array& x) { return where(x == 0, 1, x); }
+  /// y x^(y-1). Where y is 0 the power is 1 for every x, and the 0 is not multiplied by what is infinite, in further derivatives either:
+  /// that is why the base is replaced. Where y may vary, only at the base 0, as by y this derivative has the derivative 1/x there.
   static Array partial_x(const Array& t, const Array& x, const Array& y, const Array&) {
-    if (!y.dtype().is_integer()) return t * (y * power(x, y - 1));
-    const Array factor = convert_element_type(without_zero(y), x.dtype(), x.aval().weak, {});
-    return t * where(y == 0, 0, factor * power(x, y - 1));
+    if (const LiteralArray* const number = as_literal(y); number && number_of(*number).real != 0) return t * (y * power(x, y - 1));
+    const bool whole = y.dtype().is_integer();
+    const Array base = where(whole ? y == 0 : (x == 0) & (y == 0), 1, x);
+    return t * ((whole ? convert_element_type(y, x.dtype(), x.aval().weak, {}) : y) * power(base, y - 1));
   }
   static Array partial_y(const Array& t, const Array& x, const Array&, const Array& out) { return t * (weft::log(without_zero(x)) * out); }
   static V kernel(KernelBuilder& b, V x, V y) {
