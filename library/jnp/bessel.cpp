@@ -58,8 +58,12 @@ Array chebyshev(std::span<const double> c, const Array& u) {
   }
   return sum;
 }
+/// The derivative of |x|, at 0 that from the right. Derivatives of all orders are made of it, so that those of the unscaled functions,
+/// which have no kink at 0, are right there, too.
+Array side_of(const Array& x) { return where(x < 0, -1, detail::scalar_like(x, 1)); }
+Array size_of(const Array& x) { return x * side_of(x); }
 /// exp(-|x|) I(x) / x of order 1, within 8 of 0.
-Array order1_over_x(const Array& x) { return chebyshev(kOrder1Near, abs(x) / 4 - 1); }
+Array order1_over_x(const Array& x) { return chebyshev(kOrder1Near, size_of(x) / 4 - 1); }
 /// exp(-|x|) I(x) of the order, for float32 or float64.
 Array scaled(int order, const Array& x) {
   const Array a = abs(x), near = a <= 8, small = where(near, a, 0), large = where(near, 8, a);
@@ -70,24 +74,26 @@ Array scaled(int order, const Array& x) {
   return where(near, close * x, far * sign(x));
 }
 /// The same with its derivatives.
-Array scaled_bessel(int order, const Array& x) {
+Array scaled_bessel(int order, const Array& x, bool kink = false) {
   const auto value = [order](const Array& v) { return scaled(order, v); };
-  return custom_jvp(value, [order](std::tuple<Array> at, std::tuple<Array> along) {
+  return custom_jvp(value, [order, kink](std::tuple<Array> at, std::tuple<Array> along) {
     const auto& [v] = at;
     const auto& [dv] = along;
-    const Array zeroth = scaled_bessel(0, v), first = scaled_bessel(1, v);
-    if (order == 0) return std::pair{zeroth, Array(dv * (first - sign(v) * zeroth))};
+    const Array zeroth = scaled_bessel(0, v), first = scaled_bessel(1, v), side = side_of(v);
+    // The scaled one of order 0 has a kink at 0, whose derivative is 0, between those of both sides.
+    if (order == 0 && kink) return std::pair{zeroth, Array(dv * (first - side * zeroth + stop_gradient(where(v == 0, zeroth, 0))))};
+    if (order == 0) return std::pair{zeroth, Array(dv * (first - side * zeroth))};
     // I(x) / x is not made by a division near 0, whose derivatives would be differences of nearly equal numbers.
     const Array near = abs(v) <= 8, over_x = where(near, order1_over_x(where(near, v, 0)), first / where(near, 8, v));
-    return std::pair{first, Array(dv * (zeroth - first * sign(v) - over_x))};
+    return std::pair{first, Array(dv * (zeroth - first * side - over_x))};
   })(x);
 }
 Array bessel(int order, const Arg& x, bool unscaled) {
   LocScope scope(x.where());
   const Array given = detail::to_inexact(x);
   const Array v = convert(given, detail::wide_dtype(given.dtype()));
-  const Array e = scaled_bessel(order, v);
-  return convert(unscaled ? exp(abs(v)) * e : e, given.dtype());
+  const Array e = scaled_bessel(order, v, !unscaled);
+  return convert(unscaled ? exp(size_of(v)) * e : e, given.dtype());
 }
 
 }  // namespace

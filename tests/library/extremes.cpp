@@ -131,6 +131,22 @@ TEST_CASE("randint's bounds may be floats of any size: the same draws from numbe
     }
 }
 
+TEST_CASE("Bessel functions have the right derivatives at 0, where their formulas change sign") {
+  const Array x = zeros({1}, float64);
+  // The first four of each: of the scaled ones, which have a kink, those from the right, but for the first of i0e.
+  const auto has = [&](const std::function<Array(Array)>& f, const std::vector<double>& want) {
+    std::function<Array(Array)> now = f;
+    for (const double d : want) {
+      now = [before = now](Array v) { return grad([&](Array w) { return sum(before(w)); })(v); };
+      CHECK(std::abs(now(x)[0].item<double>() - d) < 1e-9);
+    }
+  };
+  has([](Array v) { return i0(v); }, {0, .5, 0, .375});
+  has([](Array v) { return i1(v); }, {.5, 0, .375, 0});
+  has([](Array v) { return i0e(v); }, {0, 1.5, -2.5});
+  has([](Array v) { return i1e(v); }, {.5, -1, 1.875});
+}
+
 TEST_CASE("derivatives have their digits next to where their terms cancel") {
   for (const DType t : {float32, float64}) {
     const double some = t == float64 ? 1e-12 : 2e-5, pi = std::numbers::pi;
