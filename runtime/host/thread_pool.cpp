@@ -110,6 +110,14 @@ int wanted_threads() {
   return usable_processors();
 }
 
+bool uses_all_processors() {
+  try {
+    return num_threads() >= usable_processors();
+  } catch (const std::exception&) {
+    return false;  // files could not be read
+  }
+}
+
 void run_inline(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
   std::exception_ptr error;
   for (std::int64_t i = 0; i < n; ++i) try {
@@ -137,6 +145,7 @@ class Pool {
   std::array<Slot, kSlots> slots_;
   alignas(64) std::atomic<std::uint32_t> epoch_{0};
   std::atomic<int> sleeping_{0};
+  const bool makes_room_ = uses_all_processors();  ///< the last thread, for BackgroundWork
 };
 Pool& pool() {
   static Pool* p = new Pool;  // never destroyed: its threads sleep on it until the process ends
@@ -157,7 +166,7 @@ bool Pool::help(std::size_t thread) {
 
 void Pool::serve(std::size_t thread) {
   in_task = true;
-  const bool makes_room = thread + 1 == static_cast<std::size_t>(num_threads()) && num_threads() >= usable_processors();
+  const bool makes_room = makes_room_ && thread + 1 == static_cast<std::size_t>(num_threads());
   for (;;) {
     if (const std::uint32_t others = background_work.load(); makes_room && others > 0) {
       futex_wait(background_work, others);

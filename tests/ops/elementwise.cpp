@@ -233,7 +233,7 @@ TEST_CASE("derivatives: conventions where they are not defined") {
   CHECK(derivative_of([](Array x) { return maximum(x, 1); }, 1) == 0.5);
   CHECK(derivative_of([](Array x) { return minimum(1, x); }, 1) == 0.5);
   CHECK(derivative_of([](Array x) { return sqrt(x); }, 0) == kInf);
-  CHECK(std::isnan(derivative_of([](Array x) { return pow(x, 0.f); }, 0)));
+  CHECK(derivative_of([](Array x) { return pow(x, 0.f); }, 0) == 0);
   CHECK(derivative_of([](Array x) { return pow(x, 2); }, 0) == 0);
   CHECK(derivative_of([](Array x) { return pow(x, 0); }, 0) == 0);
   CHECK(derivative_of([](Array x) { return pow(0.f, x); }, 2) == 0);
