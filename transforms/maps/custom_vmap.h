@@ -1,5 +1,6 @@
 // custom_vmap and sequential_vmap: functions with a batching rule of the user's.
 #pragma once
+#include "weft/transforms/autodiff/custom.h"
 #include "weft/transforms/control/control_flow.h"
 #include "weft/transforms/flat.h"
 
@@ -28,15 +29,10 @@ std::vector<bool> batched_results(const Said& said, std::size_t n) {
     return std::apply([](auto... each) { return std::vector<bool>{each...}; }, said);
 }
 
-template <class Rule>
-struct SharedVmapRule : RefCounted {
-  explicit SharedVmapRule(Rule r) : call(std::move(r)) {}
-  mutable Rule call;
-};
 template <class Rule, class Params, class Out>
 struct VmapRuleOf final : FlatVmapRule {
-  VmapRuleOf(Ref<const SharedVmapRule<Rule>> r, const Params& p) : rule(std::move(r)), params(without_leaves(p)) {}
-  const Ref<const SharedVmapRule<Rule>> rule;
+  VmapRuleOf(Ref<const SharedCallable<Rule>> r, const Params& p) : rule(std::move(r)), params(without_leaves(p)) {}
+  const Ref<const SharedCallable<Rule>> rule;
   const Params params;
 
   Batched apply(std::int64_t axis_size, const std::vector<bool>& batched, std::span<const Array> args) const override {
@@ -54,7 +50,7 @@ template <class F, class Rule>
 class CustomVmap : public Callable<CustomVmap<F, Rule>> {
  public:
   using weft_inner = F;
-  CustomVmap(F f, Rule rule) : f_(std::move(f)), rule_(make_ref<SharedVmapRule<Rule>>(std::move(rule))) {}
+  CustomVmap(F f, Rule rule) : f_(std::move(f)), rule_(make_ref<SharedCallable<Rule>>(std::move(rule))) {}
   template <class... A>
   out_t<F, A...> call(SourceLoc loc, const A&... args) const {
     using P = params_t<F, A...>;
@@ -66,7 +62,7 @@ class CustomVmap : public Callable<CustomVmap<F, Rule>> {
 
  private:
   mutable F f_;
-  KeptRef<const SharedVmapRule<Rule>> rule_;
+  KeptRef<const SharedCallable<Rule>> rule_;
 };
 
 /// A function that waits for its rule.

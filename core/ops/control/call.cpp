@@ -217,6 +217,8 @@ std::optional<PrunedEqn> prune_call(const PruneContext& c, const Jaxpr& body, Ja
   return r;
 }
 
+std::vector<Array> run_in_place(const ParamsRef&, Jaxpr body, std::span<const Array> inputs, SourceLoc) { return eval_jaxpr(body, inputs); }
+
 std::vector<Array> bind_closed_call(const ParamsRef&, Jaxpr body, std::span<const Array> inputs, SourceLoc loc) {
   return bind_all<ClosedCall>({std::move(body)}, inputs, loc);
 }

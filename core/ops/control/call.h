@@ -56,6 +56,8 @@ CallTraits call_traits(const Primitive& op);
 
 /// Binds a call again with another body, which has no constants.
 using BindBody = std::vector<Array> (*)(const ParamsRef& params, Jaxpr body, std::span<const Array> inputs, SourceLoc loc);
+/// Runs the body in place of the call.
+std::vector<Array> run_in_place(const ParamsRef& params, Jaxpr body, std::span<const Array> inputs, SourceLoc loc);
 /// The rules of a call: they rewrite the body and bind the call again.
 JvpResult jvp_of_call(const JvpContext& c, const Jaxpr& body, BindBody bind);
 JvpResult linearize_of_call(const JvpContext& c, const Jaxpr& body, BindBody bind);

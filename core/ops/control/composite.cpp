@@ -74,9 +74,6 @@ CompositeTable::Function* CompositeTable::find(const std::string& name) const {
 
 namespace {
 
-/// Runs the body in place of the call.
-std::vector<Array> run_in_place(const ParamsRef&, Jaxpr body, std::span<const Array> inputs, SourceLoc) { return eval_jaxpr(body, inputs); }
-
 struct Composite {
   static constexpr std::string_view name = "composite",
                                     doc = "A named call that a backend or a transform may implement by its name; otherwise its body runs.";

@@ -20,9 +20,6 @@ void read_param(ParamReader& r, CallPartitionerParam& v) { v.name = r.read_strin
 
 namespace {
 
-/// Runs the body in place of the call.
-std::vector<Array> run_in_place(const ParamsRef&, Jaxpr body, std::span<const Array> inputs, SourceLoc) { return eval_jaxpr(body, inputs); }
-
 struct CustomPartitioning {
   static constexpr std::string_view name = "custom_partitioning",
                                     doc = "A call that is partitioned over a mesh by a user's rule; on unsharded operands its body runs.";

@@ -18,9 +18,6 @@ void read_param(ParamReader& r, RuleParam<VmapRule>& v) { v.name = r.read_string
 
 namespace {
 
-/// Runs the body in place of the call: its derivatives are the body's.
-std::vector<Array> run_in_place(const ParamsRef&, Jaxpr body, std::span<const Array> inputs, SourceLoc) { return eval_jaxpr(body, inputs); }
-
 struct CustomVmapCall {
   static constexpr std::string_view name = "custom_vmap_call", doc = "A function with its own rule for vmap.";
   static constexpr Kind kind = Kind::call;

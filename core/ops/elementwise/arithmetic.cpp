@@ -249,6 +249,8 @@ struct Min : Extremum<Min> {
 };
 
 const Rule<DifferenceTransform, Sub> sub_is_difference([] {});
+const Rule<ExtremumTransform, Max> max_is_extremum([] {});
+const Rule<ExtremumTransform, Min> min_is_extremum([] {});
 const Rule<FiniteDerivativeTransform, Neg> neg_is_finite(always_finite);
 const Rule<FiniteDerivativeTransform, Add> add_is_finite(always_finite);
 const Rule<FiniteDerivativeTransform, AddAny> add_any_is_finite(always_finite);

@@ -23,8 +23,12 @@ struct FiniteDerivativeTransform {
 /// The rule of most.
 inline bool always_finite(std::span<const bool>) { return true; }
 
-/// Marks the operation whose result is the difference of its operands, and the one whose derivative jumps where its operand is 0; the rules
-/// themselves are never called.
+/// Marks operations whose result is the larger or the smaller of their two operands, the one whose result is the difference of its
+/// operands, and the one whose derivative jumps where its operand is 0; the rules themselves are never called.
+struct ExtremumTransform {
+  static constexpr std::string_view name = "extremum", doc = "Its result is the larger or the smaller of its two operands.";
+  using Function = void();
+};
 struct DifferenceTransform {
   static constexpr std::string_view name = "difference", doc = "Its result is the difference of its operands.";
   using Function = void();

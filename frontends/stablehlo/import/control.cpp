@@ -145,10 +145,10 @@ std::optional<CompositeParams> composite_of(const OpCall& c) {
   }
   return p;
 }
-/// A function of one array that JAX wrote out under the name of chlo's operation for it, which has derivatives where the formulas have
-/// none; nothing for other composites.
-std::optional<Values> function_of_chlo(OpCall& c, const std::optional<CompositeParams>& composite) {
-  if (!composite || !composite->name.starts_with("chlo.") || !composite->attributes.empty()) return {};
+/// A function of one array that is written out under the name of an operation that is read here, as JAX does with those of chlo: the
+/// operation has derivatives where the formulas have none. Nothing for other composites.
+std::optional<Values> function_of_operation(OpCall& c, const std::optional<CompositeParams>& composite) {
+  if (!composite || !composite->attributes.empty()) return {};
   if (c.num_operands() != 1 || c.op.results.size() != 1) return {};
   const ImportFunction import = find_import(composite->name);
   if (!import) return {};
@@ -159,7 +159,7 @@ std::optional<Values> function_of_chlo(OpCall& c, const std::optional<CompositeP
 }
 const Import composite_import("stablehlo.composite", [](OpCall& c) -> Values {
   const std::optional<CompositeParams> composite = composite_of(c);
-  if (std::optional<Values> known = function_of_chlo(c, composite)) return *std::move(known);
+  if (std::optional<Values> known = function_of_operation(c, composite)) return *std::move(known);
   return c.call(c.symbol("decomposition"), composite);
 });
 

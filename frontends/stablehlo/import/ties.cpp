@@ -20,8 +20,7 @@ class Ties {
   explicit Ties(const Jaxpr& j) : d_(j.data()), maker_(d_.avals.size(), nullptr) {
     for (const Eqn& e : d_.eqns) {
       for (const Var v : e.outputs) maker_[v] = &e;
-      if (e.op->kind == Kind::elementwise && e.inputs.size() == 2 && (e.op->combiner == Combiner::max || e.op->combiner == Combiner::min))
-        extrema_.push_back(&e);
+      if (find_rule<ExtremumTransform>(*e.op)) extrema_.push_back(&e);
     }
   }
 
@@ -45,11 +44,9 @@ class Ties {
     if (a.is_literal() || b.is_literal()) return a.is_literal() && b.is_literal() && literal(a) == literal(b);
     if (a.var() == b.var()) return true;
     const Eqn *x = maker_[a.var()], *y = maker_[b.var()];
-    if (!x || !y || x->op != y->op || has_effects(*x) || x->inputs.size() != y->inputs.size() || x->outputs.size() != 1) return false;
-    if (d_.avals[a.var()] != d_.avals[b.var()] || !x->op->params_equal(*x->params, *y->params)) return false;
-    for (std::size_t k = 0; k < x->inputs.size(); ++k)
-      if (!x->inputs[k].is_literal() || !y->inputs[k].is_literal() || !(literal(x->inputs[k]) == literal(y->inputs[k]))) return false;
-    return true;
+    if (!x || !y || has_effects(*x) || x->outputs.size() != 1 || d_.avals[a.var()] != d_.avals[b.var()]) return false;
+    const auto same_literal = [&](Atom p, Atom q) { return p.is_literal() && q.is_literal() && literal(p) == literal(q); };
+    return x->op == y->op && x->op->params_equal(*x->params, *y->params) && std::ranges::equal(x->inputs, y->inputs, same_literal);
   }
 
   const JaxprData& d_;
