@@ -30,6 +30,8 @@ Aval scatter_type(const OpContext& c, const ScatterDimensionNumbers& n) {
       if (dims[i] < 0 || dims[i] >= ndim)
         c.fail<ShapeError>(fmt::format("{} {} has a dimension out of range", what, print_param(dims)), fmt::format("there are {}", ndim));
       if (sorted && i > 0 && dims[i] <= dims[i - 1]) c.fail<ShapeError>(fmt::format("{} {} must be increasing", what, print_param(dims)));
+      if (std::count(dims.begin(), dims.end(), dims[i]) != 1)
+        c.fail<ShapeError>(fmt::format("{} {} names a dimension twice", what, print_param(dims)));
     }
   };
   if (!c.in[1].dtype.is_integer()) c.fail<DTypeError>("the indices must be integers");
@@ -51,6 +53,10 @@ Aval scatter_type(const OpContext& c, const ScatterDimensionNumbers& n) {
         print_param(n.update_window_dims), print_param(n.inserted_window_dims), print_param(n.operand_batching_dims)));
   if (n.operand_batching_dims.size() != n.scatter_indices_batching_dims.size())
     c.fail<ShapeError>("operand_batching_dims and scatter_indices_batching_dims must be equally many");
+  const auto names = [](const std::vector<int>& dims, int d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
+  for (const int d : n.operand_batching_dims)
+    if (names(n.inserted_window_dims, d) || names(n.scatter_dims_to_operand_dims, d))
+      c.fail<ShapeError>(fmt::format("the batching dimension {} is also in inserted_window_dims or scatter_dims_to_operand_dims", d));
   for (std::size_t k = 0; k < n.operand_batching_dims.size(); ++k)
     if (x[n.operand_batching_dims[k]] != indices[n.scatter_indices_batching_dims[k]])
       c.fail<ShapeError>(fmt::format("the batching dimensions {} of the operand and {} of the indices have different sizes",

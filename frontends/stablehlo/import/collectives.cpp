@@ -229,8 +229,7 @@ Array combined(const OpCall& c, const Lines& lines, const Array& x) {
   if (lines.axes.empty()) return x;
   const Jaxpr region = c.region(0);
   if (region.data().input_avals().size() != 2 || region.data().outputs.size() != 1) c.fail("its region doesn't combine two values");
-  const DType as = region.data().input_avals()[0].dtype;
-  if (as != x.dtype()) c.fail("its region combines elements of another type than the operand's");
+  check_returns(c, "its region", region, {{{}, x.dtype()}});
   const std::optional<Combiner> combiner = combiner_of(region);
   const bool ordered = !x.dtype().is_complex() && !x.dtype().is_bool();
   if (combiner == Combiner::sum && !x.dtype().is_bool()) return bind_psum(x, lines.axes, lines.groups, c.loc);
@@ -277,7 +276,7 @@ int dimension_of(const OpCall& c, const char* name, const Array& x) {
 const Import all_reduce_import("stablehlo.all_reduce", [](OpCall& c) -> Values {
   const Lines lines = own_lines_of(c);
   Values out;
-  for (const Array& x : c.ins()) out.push_back(combined(c, lines, x));
+  for (std::size_t i = 0; i < c.num_operands(); ++i) out.push_back(combined(c, lines, promoted(c, i, 0, 0)));
   return out;
 });
 
@@ -320,7 +319,8 @@ Array position_in(const OpCall& c, const Lines& lines) {
 const Import reduce_scatter_import("stablehlo.reduce_scatter", [](OpCall& c) -> Values {
   const Lines lines = even_lines_of(c);
   Values out;
-  for (const Array& x : c.ins()) {
+  for (std::size_t i = 0; i < c.num_operands(); ++i) {
+    const Array x = promoted(c, i, 0, 0);
     const int d = dimension_of(c, "scatter_dimension", x);
     if (lines.axes.empty()) {
       out.push_back(x);

@@ -98,8 +98,17 @@ const Import ragged_dot_import("chlo.ragged_dot", [](OpCall& c) -> Values {
   return {sum};
 });
 
-const Import einsum_import("stablehlo.einsum",
-                           [](OpCall& c) -> Values { return {einsum(TextArg(c.need("einsum_config").text, c.loc), c.in(0), c.in(1))}; });
+const Import einsum_import("stablehlo.einsum", [](OpCall& c) -> Values {
+  const TextArg equation(c.need("einsum_config", "config").text, c.loc);
+  const Array &a = c.in(0), &b = c.in(1);
+  const DType as = c.result_dtype();
+  if (a.dtype() == as && b.dtype() == as) return {einsum(equation, a, b)};
+  const DType common = promote_types(promote_types(a.dtype(), b.dtype()), as);
+  return {convert(einsum(equation, convert(Arg(a, c.loc), common), convert(Arg(b, c.loc), common)), as)};
+});
+const Import unary_einsum_import("stablehlo.unary_einsum", [](OpCall& c) -> Values {
+  return {einsum(TextArg(c.need("einsum_config", "config").text, c.loc), c.in(0))};
+});
 
 /// The places of the dimensions of one operand of a convolution: the two that are named, then the spatial ones in order.
 std::vector<int> layout_of(const OpCall& c, const Attribute& letters, const char* first, const char* second) {

@@ -86,6 +86,8 @@ const Import scan_import("chlo.scan", [](OpCall& c) -> Values {
     if (x.shape()[0] != xs[0].shape()[0]) c.fail("the arrays have different sizes along the dimension");
     types.push_back({x.shape().erased(0), x.dtype()});
   }
+  if (c.integer_or("scan_dim_size", xs[0].shape()[0]) != xs[0].shape()[0])
+    c.fail("scan_dim_size is not the arrays' size along the dimension");
   const Jaxpr body = make_program("scan", types, [&](std::span<const Array> in) {
     Arrays given(in.begin() + static_cast<std::ptrdiff_t>(carries), in.end());
     append(given, in.first(carries));

@@ -49,7 +49,11 @@ Values as_static(const OpCall& c, const char* name, std::size_t operands,
 
 /// Gives a result whose type leaves sizes open those that operand `operand` states.
 void set_sizes(const OpCall& c, Type& type, std::size_t operand) {
-  if (type.kind != Type::Kind::open_tensor) return;
+  if (type.kind != Type::Kind::open_tensor) {
+    if (!concrete_or_empty(c.in(operand)).is_empty_handle() && Shape(constant(c, operand)) != type.tensor.shape)
+      c.fail(fmt::format("operand {} states the sizes ({}), the text says {}", operand, fmt::join(constant(c, operand), ", "), type.text));
+    return;
+  }
   const std::vector<std::int64_t> sizes = constant(c, operand);
   if (!checked_bytes(sizes, type.tensor.dtype.itemsize())) c.fail(fmt::format("there is no array of ({})", fmt::join(sizes, ", ")));
   type.kind = Type::Kind::tensor, type.tensor.shape = Shape(sizes), type.sizes.clear();

@@ -67,7 +67,6 @@ constexpr Simple kSimple[] = {
     {"chlo.asinh", "asinh", nullptr},
     {"chlo.atan", "atan", nullptr},
     {"chlo.atanh", "atanh", nullptr},
-    {"chlo.conj", "conj", nullptr},
     {"chlo.cosh", "cosh", nullptr},
     {"chlo.digamma", "digamma", nullptr},
     {"chlo.erf", "erf", nullptr},
@@ -271,6 +270,9 @@ const Import mulhi_import("chlo.mulhi", [](OpCall& c) -> Values {
   return {convert(product, type)};
 });
 
+const Import conj_import("chlo.conj", [](OpCall& c) -> Values {
+  return {c.in(0).dtype().is_complex() ? bind_named("conj", {c.in(0)}, c.loc) : c.in(0)};
+});
 const Import real_import("stablehlo.real",
                          [](OpCall& c) -> Values { return {c.in(0).dtype().is_complex() ? real(Arg(c.in(0), c.loc)) : c.in(0)}; });
 const Import imag_import("stablehlo.imag", [](OpCall& c) -> Values { return {imag(Arg(c.in(0), c.loc))}; });

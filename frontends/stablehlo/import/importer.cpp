@@ -214,6 +214,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> OpCall::pairs(std::string_vie
       for (std::int64_t v : integers_of(item, *this)) flat.push_back(v);
   } else {
     flat = integers_of(*a, *this);
+    if (const Shape& shape = a->type.tensor.shape; a->kind == Attribute::Kind::dense && (shape.size() != 2 || shape[1] != 2))
+      fail(fmt::format("{} is {}, it must have two numbers for each dimension", name, a->type.text));
   }
   if (flat.size() != 2 * count) fail(fmt::format("{} has {} entries for {} dimensions", name, flat.size(), count));
   for (std::int64_t v : flat)

@@ -180,11 +180,13 @@ const Import scatter_import("stablehlo.scatter", [](OpCall& c) -> Values {
                          numbers.dims("scatter_indices_batching_dims")};
   p.indices_are_sorted = c.flag("indices_are_sorted"), p.unique_indices = c.flag("unique_indices");
   Array indices = with_vectors_last(c, c.in(n), numbers.dim("index_vector_dim"), p.dimension_numbers.scatter_indices_batching_dims);
-  const Shape &operand = c.in(0).shape(), &updates = c.in(n + 1).shape();
-  std::vector<Jaxpr> regions = split_region(c, c.region(0), n);
+  Arrays xs, values;
+  for (std::size_t i = 0; i < n; ++i) xs.push_back(promoted(c, i, 0, i)), values.push_back(promoted(c, n + 1 + i, 0, n + i));
+  const Shape &operand = xs[0].shape(), &updates = values[0].shape();
+  const std::vector<Jaxpr> regions = split_region(c, c.region(0), n);
   // What the primitive's own check says of wrong dimension numbers comes before they are used.
   infer(primitive_of<Scatter>, *make_params(Scatter::Params{p.dimension_numbers, false, p.mode, false, {}}),
-        std::vector<Aval>{c.in(0).aval(), indices.aval(), c.in(n + 1).aval()}, c.loc);
+        std::vector<Aval>{xs[0].aval(), indices.aval(), values[0].aval()}, c.loc);
   Margin margin = margin_of(p.dimension_numbers, operand, updates);
   const IndexedGeometry geometry = scatter_geometry(p.dimension_numbers, operand.size(), updates);
   const auto length = static_cast<std::size_t>(indices.shape().back());
@@ -197,14 +199,16 @@ const Import scatter_import("stablehlo.scatter", [](OpCall& c) -> Values {
   if (margin.needed) indices = moved_starts(c, p.dimension_numbers, indices, operand, margin), p.indices_are_sorted = false;
   Values out;
   for (std::size_t i = 0; i < n; ++i) {
-    const Array& x = c.in(i);
+    const Array& x = xs[i];
+    if (x.shape() != operand || values[i].shape() != updates) c.fail("its operands, or its updates, have different shapes");
+    check_returns(c, "its region", regions[i], {{{}, x.dtype()}});
     if (starts && one_window)
-      if (const std::optional<Array> y = update_window(c, regions[i], geometry, x, *starts, c.in(n + 1 + i))) {
+      if (const std::optional<Array> y = update_window(c, regions[i], geometry, x, *starts, values[i])) {
         out.push_back(*y);
         continue;
       }
     const Array room = margin.needed ? pad_with(x, scalar(x, 0), margin.around, c.loc) : x;
-    const Array y = scatter_by(c, regions[i], p, room, indices, c.in(n + 1 + i));
+    const Array y = scatter_by(c, regions[i], p, room, indices, values[i]);
     out.push_back(margin.needed ? slice_range(y, margin.low, margin.high, std::vector<std::int64_t>(margin.low.size(), 1), c.loc) : y);
   }
   return out;

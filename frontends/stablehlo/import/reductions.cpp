@@ -1,4 +1,6 @@
 // Reductions of whole dimensions and of windows, the selection of windows' elements, and functions mapped over elements.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "weft/core/array/indexing.h"
@@ -40,13 +42,26 @@ Arrays combined(const OpCall& c, const Arrays& a, const Arrays& b) {
 struct Operands {
   Arrays xs, starts;
 };
-/// Half of the operands are arrays, the other half the scalars to start from, in whose dtype elements are combined.
+/// The types of what combines elements: a region's, or those of the function in its place.
+std::vector<Type> combined_types(const OpCall& c) {
+  if (!c.op.regions.empty()) return c.op.regions[0].types;
+  const Attribute* called = c.find("called_computations");
+  const Function* f = called && called->items.size() == 1 ? c.importer().module().find(called->items[0].text) : nullptr;
+  return f ? f->body.types : std::vector<Type>();
+}
+
+/// Half of the operands are arrays, the other half the scalars to start from. Both are given the type in which elements are combined.
 Operands halves(const OpCall& c) {
   const std::size_t n = c.num_operands() / 2;
   if (n == 0 || c.num_operands() % 2 != 0) c.fail("there must be one initial value for each operand");
-  Operands o{c.ins(0, n), c.ins(n, 2 * n)};
-  for (std::size_t i = 0; i < n; ++i)
-    if (o.xs[i].dtype() != o.starts[i].dtype()) c.fail("an operand and its initial value have different element types");
+  const std::vector<Type> types = combined_types(c);
+  if (types.size() != 2 * n) c.fail(fmt::format("what combines its elements takes {} values, not {}", types.size(), 2 * n));
+  Operands o;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (c.in(i).dtype() != c.in(n + i).dtype()) c.fail("an operand and its initial value have different element types");
+    if (c.in(i).shape() != c.in(0).shape()) c.fail("the operands have different shapes");
+    o.xs.push_back(promoted(c, i, types[i])), o.starts.push_back(promoted(c, n + i, types[i]));
+  }
   return o;
 }
 
@@ -157,7 +172,8 @@ const Import reduce_window_import("stablehlo.reduce_window", [](OpCall& c) -> Va
 });
 
 /// In any other case: the position of each window's chosen element by a reduction of (element, position), then a scatter.
-Array select_and_scatter_by(const OpCall& c, const Array& x, const Array& source, const Array& start, const Window& w) {
+Array select_and_scatter_by(const OpCall& c, const Array& x, const Array& source, const Array& start, const Jaxpr& update,
+                            const Window& w) {
   const Array positions = reshape_to(iota_array(int64, {x.size()}, 0, c.loc), x.shape(), c.loc);
   const Array none = make_literal(Number(-1), int64), zero = make_literal(Number(0), int64);
   // The one of two elements that comes first in the window stays if the region selects it, in whatever order windows are gone through.
@@ -173,8 +189,6 @@ Array select_and_scatter_by(const OpCall& c, const Array& x, const Array& source
                                           Padding(w.padding), w.options)[1];
   const std::int64_t n = chosen.size();
   const Array flat = fill_shape(start, {x.size()}, c.loc);
-  const Aval element{{}, x.dtype()};
-  const Jaxpr update = c.region(1, {element, element});
   if (update.data().num_consts != 0) c.fail("the region uses values from outside");
   const Scatter::Params p{{{}, {0}, {0}, {}, {}}, false, GatherScatterMode::fill_or_drop, false, {update}};
   const Array out = bind_one<Scatter>(p, {flat, reshape_to(chosen, {n, 1}, c.loc), reshape_to(source, {n}, c.loc)}, c.loc);
@@ -182,14 +196,14 @@ Array select_and_scatter_by(const OpCall& c, const Array& x, const Array& source
 }
 
 const Import select_and_scatter_import("stablehlo.select_and_scatter", [](OpCall& c) -> Values {
-  const Array &x = c.in(0), &source = c.in(1), &start = c.in(2);
-  const auto rank = static_cast<std::size_t>(x.ndim());
-  Window w = window_of(c, x.ndim());
-  if (!c.find("window_dimensions")) w.sizes = Shape(std::vector<std::int64_t>(rank, 1));
-  const Aval element{{}, x.dtype()};
-  const Jaxpr select = c.region(0, {element, element}), scatter = c.region(1, {element, element});
+  const Array &x = c.in(0), source = promoted(c, 1, 1, 1), start = promoted(c, 2, 1, 0);
+  const Window w = window_of(c, x.ndim());
+  const Aval element{{}, x.dtype()}, updated{{}, start.dtype()};
+  const Jaxpr select = c.region(0, {element, element}), scatter = c.region(1, {updated, updated});
+  check_returns(c, "its first region", select, {{{}, bool_}}), check_returns(c, "its second region", scatter, {updated});
   const bool ge = x.dtype().is_floating() && is_program_of(select, "ge"), le = x.dtype().is_floating() && is_program_of(select, "le");
-  if ((!ge && !le) || combiner_of(scatter) != Combiner::sum) return {select_and_scatter_by(c, x, source, start, w)};
+  if ((!ge && !le) || updated.dtype != x.dtype() || combiner_of(scatter) != Combiner::sum)
+    return {select_and_scatter_by(c, x, source, start, scatter, w)};
   SelectAndScatterParams p{
       w.padding, ge ? SelectPrim::ge : SelectPrim::le, {w.sizes.begin(), w.sizes.end()}, {w.strides.begin(), w.strides.end()}};
   const Array sums = select_and_scatter_add(source, x, std::move(p), c.loc);
@@ -202,6 +216,10 @@ const Import map_import("stablehlo.map", [](OpCall& c) -> Values {
   std::vector<Aval> scalars;
   Arrays flat;
   const std::int64_t n = xs[0].size();
+  const std::vector<int> dims_in_order = c.dims("dimensions");
+  for (std::size_t d = 0; d < dims_in_order.size(); ++d)
+    if (dims_in_order.size() != static_cast<std::size_t>(xs[0].ndim()) || dims_in_order[d] != static_cast<int>(d))
+      c.fail("dimensions must be all dimensions of the operands in order");
   for (const Array& x : xs) {
     if (x.shape() != xs[0].shape()) c.fail("the operands have different shapes");
     scalars.push_back({{}, x.dtype()});

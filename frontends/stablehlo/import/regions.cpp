@@ -1,8 +1,12 @@
 // What regions of scalars do (see regions.h).
 #include "weft/frontends/stablehlo/import/regions.h"
 
+#include <fmt/format.h>
+
+#include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/control_common.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 
 namespace weft::detail::mlir {
@@ -54,6 +58,40 @@ std::vector<Jaxpr> split_region(const OpCall& c, const Jaxpr& region, std::size_
     }));
   }
   return out;
+}
+
+namespace {
+/// How many bits an element is stated to have.
+int bits_of(const NarrowFormat* narrow, DType dtype) { return narrow ? narrow->bits : 8 * dtype.itemsize(); }
+}  // namespace
+
+Array promoted(const OpCall& c, std::size_t operand, const Type& type) {
+  const Array& x = c.in(operand);
+  const DType from = x.dtype(), to = type.tensor.dtype;
+  if (type.kind != Type::Kind::tensor || from == to) return x;
+  const bool same_kind =
+      (from.is_integer() && to.is_integer()) || (from.is_floating() && to.is_floating()) || (from.is_complex() && to.is_complex());
+  if (!same_kind || bits_of(c.value(operand).narrow, from) > bits_of(type.narrow, to))
+    c.fail(fmt::format("its region takes {}, which elements of operand {}, {}, are not promoted to", type.text, operand, from.name()));
+  return convert(Arg(x, c.loc), to);
+}
+
+Array promoted(const OpCall& c, std::size_t operand, std::size_t region, std::size_t argument) {
+  if (region >= c.op.regions.size() || argument >= c.op.regions[region].types.size()) return c.in(operand);
+  return promoted(c, operand, c.op.regions[region].types[argument]);
+}
+
+void check_returns(const OpCall& c, const char* what, const Jaxpr& region, const std::vector<Aval>& types) {
+  const std::vector<Aval> out = region.data().output_avals();
+  bool same = out.size() == types.size();
+  for (std::size_t i = 0; same && i < out.size(); ++i) same = same_type(out[i], types[i]);
+  if (same) return;
+  const auto text = [](const std::vector<Aval>& avals) {
+    std::vector<std::string> parts;
+    for (const Aval& a : avals) parts.push_back(to_string(a));
+    return parts.empty() ? std::string("nothing") : fmt::format("{}", fmt::join(parts, ", "));
+  };
+  c.fail(fmt::format("{} returns {}, it must return {}", what, text(out), text(types)));
 }
 
 }  // namespace weft::detail::mlir

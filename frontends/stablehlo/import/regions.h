@@ -19,6 +19,14 @@ bool is_program_of(const Jaxpr& j, std::string_view primitive);
 /// its own.
 std::vector<Jaxpr> split_region(const OpCall& c, const Jaxpr& region, std::size_t n);
 
+/// An operand's elements in the type that the region's argument has, which may be a wider one of the same kind: operations combine elements
+/// in that type. As they are where the region has no such argument, which is an error of its own.
+Array promoted(const OpCall& c, std::size_t operand, std::size_t region, std::size_t argument);
+/// The same for a type that is known.
+Array promoted(const OpCall& c, std::size_t operand, const Type& type);
+/// An Error unless the region, as a program, returns these types.
+void check_returns(const OpCall& c, const char* what, const Jaxpr& region, const std::vector<Aval>& types);
+
 /// The elements of a constant.
 Array array_of(const Attribute& dense, const OpCall& c);
 

@@ -68,7 +68,10 @@ const Import broadcast_in_dim_import(
 const Import broadcast_import(
     "stablehlo.broadcast",
     [](OpCall& c) -> Values {
-      const Shape& shape = c.result().shape;
+      Shape shape(c.integers("broadcast_sizes", "sizes"));
+      for (const std::int64_t n : shape)
+        if (n < 0) c.fail("broadcast_sizes has one below 0");
+      for (const std::int64_t n : c.in(0).shape()) shape.push_back(n);
       return {broadcast_trailing(c.in(0), shape, c.loc)};
     },
     Elements::moved);
