@@ -46,6 +46,8 @@ void tile(const TileOperands& o) {
 #pragma GCC unroll 2
     for (int j = 0; j < N; ++j) sum[i][j] = add ? _mm512_maskz_loadu_ps(mask(j), out + i * out_row + j * kLanes) : _mm512_setzero_ps();
   for (std::int64_t k = 0; k < depth; ++k) {
+    // The next tile's results, which are written only when it ends: their lines come meanwhile.
+    if (k < M * N) __builtin_prefetch(out + k / N * out_row + kColumns + k % N * kLanes, 1);
     if (transposed) _mm_prefetch(a + (k + kAhead) * stride + M - 1, _MM_HINT_T0);
     __m512 b[N];
 #pragma GCC unroll 2

@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <system_error>
@@ -26,7 +28,7 @@ namespace weft::detail {
 namespace {
 
 constexpr int kSlots = 8;     // loops that run at once, from different threads; more than that run on their caller alone
-constexpr int kSpins = 2000;  // before a thread sleeps: about 20 to 50 microseconds
+constexpr int kSpins = 2000;  // with a thread's processor to itself, before it lets others run: about 20 to 50 microseconds
 
 thread_local bool in_task = false;
 std::atomic<std::uint32_t> background_work{0};  // scopes of BackgroundWork
@@ -44,6 +46,39 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
 void futex_wake(std::atomic<std::uint32_t>& word, int threads) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
 }
+
+std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
+
+/// How long a thread waits for what is about to happen before it sleeps: as long as waking one has taken lately, which is at most twice
+/// the cost of the better choice (Karlin, Manasse, McGeoch, Owicki, "Competitive randomized algorithms for nonuniform problems", 1990).
+/// That is microseconds on a machine of one's own, and milliseconds where a hypervisor has given the processor away meanwhile.
+class SpinBudget {
+ public:
+  /// Waits while `waits()`, at most so long; whether it has ended.
+  template <typename Waits>
+  bool spin(Waits waits) const {
+    for (int i = 0; i < kSpins; ++i, pause_briefly())
+      if (!waits()) return true;
+    const std::int64_t end = now_ns() + cost_.load(std::memory_order_relaxed);
+    do {
+      for (int i = 0; i < kYield; ++i, pause_briefly())
+        if (!waits()) return true;
+      sched_yield();  // the thread that is waited for may be queued on this processor
+    } while (now_ns() < end);
+    return !waits();
+  }
+  /// A thread that was woken at `since` runs now.
+  void woken(std::int64_t since) {
+    const std::int64_t took = std::clamp<std::int64_t>(now_ns() - since, 0, kMost);
+    const std::int64_t cost = cost_.load(std::memory_order_relaxed);
+    cost_.store(cost + (took - cost) / 8, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::int64_t kMost = 2'000'000;
+  static constexpr int kYield = 50;
+  std::atomic<std::int64_t> cost_{50'000};
+};
 
 /// A part of a running loop's tasks: neighbours, so that each thread goes through memory in order, far from the others.
 struct alignas(64) Part {
@@ -63,6 +98,7 @@ struct alignas(64) Slot {
   bool flushing = false;  // subnormal numbers, as on the caller's thread
   std::atomic<bool> failed{false};
   std::exception_ptr error;
+  std::atomic<std::int64_t> left_at{0};  ///< when a thread last left
 
   void set(std::int64_t n) {
     const std::int64_t count = std::min(n, static_cast<std::int64_t>(parts.size()));
@@ -101,6 +137,7 @@ struct alignas(64) Slot {
     return false;
   }
   void leave() {
+    left_at.store(now_ns(), std::memory_order_relaxed);
     if (state.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake(state, 1);  // closed, and this was the last
   }
 };
@@ -145,6 +182,8 @@ class Pool {
   std::array<Slot, kSlots> slots_;
   alignas(64) std::atomic<std::uint32_t> epoch_{0};
   std::atomic<int> sleeping_{0};
+  std::atomic<std::int64_t> woken_at_{0};  ///< when sleeping threads were last woken
+  SpinBudget budget_;
   const bool makes_room_ = uses_all_processors();  ///< the last thread, for BackgroundWork
 };
 Pool& pool() {
@@ -174,11 +213,12 @@ void Pool::serve(std::size_t thread) {
     }
     const std::uint32_t seen = epoch_.load(std::memory_order_acquire);
     if (help(thread)) continue;
-    int spins = 0;
-    while (spins < kSpins && epoch_.load(std::memory_order_relaxed) == seen) pause_briefly(), ++spins;
-    if (spins < kSpins) continue;
+    if (budget_.spin([&] { return epoch_.load(std::memory_order_relaxed) == seen; })) continue;
     sleeping_.fetch_add(1);
-    if (epoch_.load() == seen) futex_wait(epoch_, seen);
+    if (epoch_.load() == seen) {
+      futex_wait(epoch_, seen);
+      if (epoch_.load() == seen + 1) budget_.woken(woken_at_.load(std::memory_order_relaxed));
+    }
     sleeping_.fetch_sub(1);
   }
 }
@@ -195,18 +235,18 @@ void Pool::run(std::int64_t n, void (*task)(void*, std::int64_t), void* context)
   slot->task = task, slot->context = context, slot->error = nullptr, slot->flushing = has_standard_floats(true);
   slot->failed.store(false, std::memory_order_relaxed);
   slot->state.store(Slot::kOpen, std::memory_order_release);
+  if (sleeping_.load(std::memory_order_relaxed) > 0) woken_at_.store(now_ns(), std::memory_order_relaxed);
   epoch_.fetch_add(1);
   if (const int asleep = sleeping_.load(); asleep > 0) futex_wake(epoch_, static_cast<int>(std::min<std::int64_t>(asleep, n - 1)));
 
   slot->work(0);
   std::uint32_t inside = slot->state.fetch_and(~Slot::kOpen, std::memory_order_acq_rel) & ~Slot::kOpen;
-  for (int spins = 0; inside != 0; ++spins) {
-    if (spins < kSpins)
-      pause_briefly();
-    else
+  const auto is_busy = [&] { return (inside = slot->state.load(std::memory_order_acquire)) != 0; };
+  if (inside != 0 && !budget_.spin(is_busy))
+    while (is_busy()) {
       futex_wait(slot->state, inside);
-    inside = slot->state.load(std::memory_order_acquire);
-  }
+      if (!is_busy()) budget_.woken(slot->left_at.load(std::memory_order_relaxed));
+    }
   const std::exception_ptr error = std::exchange(slot->error, nullptr);
   slot->taken.store(false, std::memory_order_release);
   if (error) std::rethrow_exception(error);
