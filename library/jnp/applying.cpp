@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/base/counted.h"
@@ -50,18 +51,15 @@ Array reduced_over(const Array& result, const Array& x, int axis, SourceLoc loc)
                    effective_loc(loc));
 }
 
-CoreDimensions::CoreDimensions(const std::string& signature, std::size_t arguments, SourceLoc loc) {
-  names.resize(arguments);
-  if (signature.empty()) return;
-  const auto fail = [&](const std::string& what) {
-    throw Error(fmt::format("vectorize: the signature `{}` {}; it is written as (m,n),(n)->(m)", signature, what), effective_loc(loc));
-  };
-  const std::size_t arrow = signature.find("->");
-  if (arrow == std::string::npos) fail("has no ->");
+namespace {
+
+/// The names between each pair of parentheses of `(m,n),(n)`; fail throws Error.
+template <class Fail>
+std::vector<std::vector<std::string>> names_in_parentheses(std::string_view text, const Fail& fail) {
   std::vector<std::vector<std::string>> found;
   bool open = false;
   std::string word;
-  for (char c : signature.substr(0, arrow)) {
+  for (char c : text) {
     if (c == ' ') continue;
     if (c == '(') {
       if (open) fail("has a ( within another");
@@ -77,8 +75,23 @@ CoreDimensions::CoreDimensions(const std::string& signature, std::size_t argumen
     }
   }
   if (open) fail("has a ( without its )");
-  if (found.size() != arguments) fail(fmt::format("has {} arguments, and the function was called with {}", found.size(), arguments));
-  names = std::move(found);
+  return found;
+}
+
+}  // namespace
+
+CoreDimensions::CoreDimensions(const std::string& signature, std::size_t arguments, SourceLoc loc) {
+  names.resize(arguments);
+  if (signature.empty()) return;
+  const auto fail = [&](const std::string& what) {
+    throw Error(fmt::format("vectorize: the signature `{}` {}; it is written as (m,n),(n)->(m)", signature, what), effective_loc(loc));
+  };
+  const std::size_t arrow = signature.find("->");
+  if (arrow == std::string::npos) fail("has no ->");
+  names = names_in_parentheses(std::string_view(signature).substr(0, arrow), fail);
+  results = names_in_parentheses(std::string_view(signature).substr(arrow + 2), fail);
+  if (names.size() != arguments) fail(fmt::format("has {} arguments, and the function was called with {}", names.size(), arguments));
+  if (results.empty()) fail("has no results");
 }
 
 BroadcastArguments broadcast_leading(const CoreDimensions& core, std::vector<Array> arguments, SourceLoc loc) {
@@ -117,6 +130,31 @@ Array with_leading_dimensions(const Array& x, const Shape& leading) {
   Shape shape = leading;
   for (int d = 1; d < x.ndim(); ++d) shape.push_back(x.shape()[d]);
   return reshape(x, shape);
+}
+void check_results(const CoreDimensions& core, const BroadcastArguments& all, const std::vector<Array>& results, SourceLoc loc) {
+  if (core.results.empty()) return;
+  if (results.size() != core.results.size())
+    throw ShapeError(fmt::format("vectorize: by the signature the function has {}, and it gave {}",
+                                 counted(static_cast<std::int64_t>(core.results.size()), "result"), results.size()),
+                     effective_loc(loc));
+  std::map<std::string, std::int64_t> sizes;
+  for (std::size_t i = 0; i < all.rows.size(); ++i)
+    for (std::size_t d = 0; d < core.names[i].size(); ++d) sizes.emplace(core.names[i][d], all.rows[i].shape()[static_cast<int>(d) + 1]);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& names = core.results[i];
+    const Shape shape(results[i].shape().begin() + 1, results[i].shape().end());
+    const auto fail = [&](const std::string& wanted) {
+      throw ShapeError(
+          fmt::format("vectorize: result {} of the function has the shape {}; by the signature {}", i, to_string(shape), wanted),
+          effective_loc(loc));
+    };
+    if (shape.size() != static_cast<int>(names.size()))
+      fail(fmt::format("it has {}", counted(static_cast<std::int64_t>(names.size()), "dimension")));
+    for (int d = 0; d < shape.size(); ++d) {
+      const auto [place, is_new] = sizes.emplace(names[static_cast<std::size_t>(d)], shape[d]);
+      if (!is_new && place->second != shape[d]) fail(fmt::format("its size {} is {}", place->first, place->second));
+    }
+  }
 }
 std::vector<Array> flat_positions(const Shape& shape, DType dtype, std::size_t parameters, SourceLoc loc) {
   if (static_cast<std::size_t>(shape.size()) != parameters)

@@ -27,10 +27,10 @@ Array from_rows_along(const Array& results, const Shape& shape, int axis);
 Array reduced_over(const Array& result, const Array& x, int axis, SourceLoc loc);
 int axis_to_apply_along(const Arg& x, int axis, const char* operation);
 
-/// How many trailing dimensions of each argument a function takes, by the text `(m,n),(n)->(m)`.
+/// How many trailing dimensions of each argument a function takes, and of each result it gives, by the text `(m,n),(n)->(m)`.
 struct CoreDimensions {
   CoreDimensions(const std::string& signature, std::size_t arguments, SourceLoc loc);
-  std::vector<std::vector<std::string>> names;
+  std::vector<std::vector<std::string>> names, results;
 };
 /// The arguments broadcast over their leading dimensions, which become one.
 struct BroadcastArguments {
@@ -39,6 +39,8 @@ struct BroadcastArguments {
 };
 BroadcastArguments broadcast_leading(const CoreDimensions& core, std::vector<Array> arguments, SourceLoc loc);
 Array with_leading_dimensions(const Array& x, const Shape& leading);
+/// Throws unless the results, one row for each call, have the dimensions that the signature says, if there is one.
+void check_results(const CoreDimensions& core, const BroadcastArguments& all, const std::vector<Array>& results, SourceLoc loc);
 /// The positions along each dimension, flattened; throws unless there are as many as the function has parameters.
 std::vector<Array> flat_positions(const Shape& shape, DType dtype, std::size_t parameters, SourceLoc loc);
 }  // namespace detail
@@ -96,7 +98,8 @@ std::vector<Array> mask_indices(Int n, F mask, Int k = 0, SourceLoc loc = Source
 }
 
 /// A function of arrays with the given trailing dimensions, mapped over all leading ones, which are broadcast together (jnp.vectorize):
-/// `vectorize(f, "(n),(n)->()")`; without a signature f takes scalars. Names that occur twice are sizes that must agree.
+/// `vectorize(f, "(n),(n)->()")`; without a signature f takes scalars. Names that occur twice are sizes that must agree. Throws ShapeError
+/// for arguments and results that are not as the signature says.
 template <class F>
 auto vectorize(F f, std::string signature = {}, SourceLoc loc = SourceLoc::here()) {
   return [f = std::move(f), signature = std::move(signature), loc]<class... A>(const A&... arguments) {
@@ -105,6 +108,7 @@ auto vectorize(F f, std::string signature = {}, SourceLoc loc = SourceLoc::here(
     const detail::BroadcastArguments all = detail::broadcast_leading(core, {Array(arguments)...}, loc);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       const auto results = vmap(f)(all.rows[I]...);
+      detail::check_results(core, all, detail::leaves_of(results), loc);
       return detail::map_leaves(results, [&](const Array& x) { return detail::with_leading_dimensions(x, all.leading); });
     }(std::index_sequence_for<A...>());
   };

@@ -151,6 +151,16 @@ TEST_CASE("sets, insertions and bits refuse what they can't do") {
   CHECK(has(message_of<Error>([] { vectorize([](Array a) { return a; }, "(n->n")(arange(3)); }), "the signature `(n->n`"));
   CHECK(has(message_of<ShapeError>([] { vectorize([](Array a, Array b) { return a + b; }, "(n),(n)->(n)")(arange(3), arange(2)); }),
             "the size n of argument 1"));
+  const auto vectorized = [](const char* signature, auto f) {
+    return message_of<ShapeError>([=] { vectorize(f, signature)(ones({2, 3})); });
+  };
+  CHECK(has(vectorized("(n)->(n)", [](Array a) { return sum(a); }),
+            "result 0 of the function has the shape (); by the signature it has 1 dimension"));
+  CHECK(has(vectorized("(n)->(n)", [](Array a) { return concatenate({a, a}); }), "the shape (6,); by the signature its size n is 3"));
+  CHECK(has(vectorized("(n)->(),(k)", [](Array a) { return std::pair{a[0], a[1]}; }), "result 1 of the function has the shape ()"));
+  CHECK(has(vectorized("(n)->(k,k)", [](Array a) { return ones({2, 1}) * a[0]; }), "by the signature its size k is 2"));
+  CHECK(has(vectorized("(n)->(n),(n)", [](Array a) { return a; }), "by the signature the function has 2 results, and it gave 1"));
+  CHECK(has(message_of<Error>([] { vectorize([](Array a) { return a; }, "(n)->")(arange(3)); }), "`(n)->` has no results"));
   CHECK(has(message_of<ConcretizationError>([] { jit([](Array p) { return roots(p); })(ones(3)); }), ".strip_zeros = false"));
   CHECK(unique_all(zeros(0)).values.shape() == Shape(0));
   CHECK(setdiff1d(arange(3), zeros(0, int32)).size() == 3);
