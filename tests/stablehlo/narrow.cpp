@@ -1,6 +1,7 @@
 // Elements of 8 bits and fewer: rounded to their numbers after each operation.
 #include <cmath>
 
+#include "tests/messages.h"
 #include "tests/stablehlo/run.h"
 #include "weft/frontends/stablehlo/module/narrow.h"
 
@@ -58,6 +59,30 @@ TEST_CASE("stablehlo: integers of 4 and of 2 bits keep their low bits") {
 }
 
 // As integers of 8 bits and more do, and XLA's small ones.
+TEST_CASE("stablehlo: operations that see bits see those of integers of 4 and of 2 bits alone") {
+  for (const char* type : {"i4", "ui4"}) {
+    const std::string t = std::string("tensor<4x") + type + ">";
+    const bool is_signed = type[0] == 'i';
+    // The bits 1000, 1111, 0000, 0011.
+    const std::string x = is_signed ? "[-8, -1, 0, 3]" : "[8, 15, 0, 3]";
+    passes_in_main("%x = stablehlo.constant dense<" + x + "> : " + t + "\n%s = stablehlo.constant dense<[1, 2, 1, 1]> : " + t +
+                       "\n%0 = stablehlo.popcnt %x : " + t + "\n%1 = stablehlo.count_leading_zeros %x : " + t +
+                       "\n%2 = stablehlo.shift_right_logical %x, %s : " + t + "\n%3 = stablehlo.shift_right_arithmetic %x, %s : " + t +
+                       "\n%4 = chlo.mulhi %x, %x : " + t + ", " + t + " -> " + t +
+                       "\ncheck.expect_eq_const %0, dense<[1, 4, 0, 2]> : " + t + "\ncheck.expect_eq_const %1, dense<[0, 0, 4, 2]> : " + t +
+                       "\ncheck.expect_eq_const %2, dense<[4, 3, 0, 1]> : " + t + "\ncheck.expect_eq_const %3, dense<" +
+                       (is_signed ? "[-4, -1, 0, 1]" : "[12, 15, 0, 1]") + "> : " + t + "\ncheck.expect_eq_const %4, dense<" +
+                       (is_signed ? "[4, 0, 0, 0]" : "[4, 14, 0, 0]") + "> : " + t,
+                   5);
+  }
+  CHECK(test::has(test::message_of<Error>([] {
+                    parse_stablehlo(
+                        "func.func @main(%x: tensor<2xf8E5M2>) -> tensor<2xf8E5M2> {\n%0 = chlo.next_after %x, %x : "
+                        "tensor<2xf8E5M2>, tensor<2xf8E5M2> -> tensor<2xf8E5M2>\nreturn %0 : tensor<2xf8E5M2>\n}");
+                  }),
+                  {"chlo.next_after: it is read for floats of 16 to 64 bits, not for f8E5M2"}));
+}
+
 TEST_CASE("stablehlo: floats beyond the range of integers of 4 and of 2 bits become the nearest, and NaN zero") {
   for (const char* type : {"f16", "bf16", "f32", "f64"}) {
     std::string text = R"(

@@ -73,7 +73,6 @@ constexpr Simple kSimple[] = {
     {"chlo.erf_inv", "erf_inv", nullptr},
     {"chlo.erfc", "erfc", nullptr},
     {"chlo.lgamma", "lgamma", nullptr},
-    {"chlo.next_after", "nextafter", nullptr},
     {"chlo.polygamma", "polygamma", nullptr},
     {"chlo.sinh", "sinh", nullptr},
     {"chlo.square", "square", nullptr},
@@ -84,7 +83,6 @@ constexpr Simple kSimple[] = {
     {"stablehlo.ceil", "ceil", nullptr},
     {"stablehlo.complex", "complex", nullptr},
     {"stablehlo.cosine", "cos", nullptr},
-    {"stablehlo.count_leading_zeros", "clz", nullptr},
     {"stablehlo.divide", "div", nullptr},
     {"stablehlo.exponential", "exp", nullptr},
     {"stablehlo.exponential_minus_one", "expm1", nullptr},
@@ -99,12 +97,9 @@ constexpr Simple kSimple[] = {
     {"stablehlo.negate", "neg", nullptr},
     {"stablehlo.not", "not", nullptr},
     {"stablehlo.or", "or", nullptr},
-    {"stablehlo.popcnt", "population_count", nullptr},
     {"stablehlo.remainder", "rem", nullptr},
     {"stablehlo.rsqrt", "rsqrt", nullptr},
     {"stablehlo.shift_left", "shift_left", nullptr},
-    {"stablehlo.shift_right_arithmetic", "shift_right_arithmetic", nullptr},
-    {"stablehlo.shift_right_logical", "shift_right_logical", nullptr},
     {"stablehlo.sign", "sign", nullptr},
     {"stablehlo.sine", "sin", nullptr},
     {"stablehlo.sqrt", "sqrt", nullptr},
@@ -248,11 +243,41 @@ const Import bitcast_import("stablehlo.bitcast_convert", [](OpCall& c) -> Values
   return {from_bits(*to, reshape_to(x, shape, c.loc))};
 });
 
+// Operations that see how many bits an element has.
+
+/// The operand with the bits that a narrow element lacks as zeros above its own.
+Array zero_extended(const OpCall& c, std::size_t i) {
+  const Array& x = c.in(i);
+  return c.value(i).narrow ? convert(to_bits(*c.value(i).narrow, x), x.dtype()) : x;
+}
+const Import popcnt_import("stablehlo.popcnt",
+                           [](OpCall& c) -> Values { return {bind_named("population_count", {zero_extended(c, 0)}, c.loc)}; });
+const Import leading_zeros_import("stablehlo.count_leading_zeros", [](OpCall& c) -> Values {
+  const Array zeros = bind_named("clz", {zero_extended(c, 0)}, c.loc);
+  const NarrowFormat* narrow = c.value(0).narrow;
+  return {narrow ? zeros - scalar(zeros, 8 - narrow->bits) : zeros};
+});
+const Import shift_right_logical_import("stablehlo.shift_right_logical", [](OpCall& c) -> Values {
+  return {bind_named("shift_right_logical", {zero_extended(c, 0), zero_extended(c, 1)}, c.loc)};
+});
+const Import shift_right_arithmetic_import("stablehlo.shift_right_arithmetic", [](OpCall& c) -> Values {
+  Array x = c.in(0);
+  if (const NarrowFormat* narrow = c.value(0).narrow) {
+    const Array above = scalar(x, 8 - narrow->bits);
+    x = bind_named("shift_right_arithmetic", {bind_named("shift_left", {x, above}, c.loc), above}, c.loc);
+  }
+  return {bind_named("shift_right_arithmetic", {x, zero_extended(c, 1)}, c.loc)};
+});
+const Import next_after_import("chlo.next_after", [](OpCall& c) -> Values {
+  if (c.value(0).narrow) c.fail("it is read for floats of 16 to 64 bits, not for " + std::string(c.value(0).narrow->mlir));
+  return {bind_named("nextafter", {c.in(0), c.in(1)}, c.loc)};
+});
+
 /// The upper half of the product of twice as many bits.
 const Import mulhi_import("chlo.mulhi", [](OpCall& c) -> Values {
   const Array &x = c.in(0), &y = c.in(1);
   const DType type = x.dtype();
-  const int bits = 8 * type.itemsize();
+  const int bits = c.value(0).narrow ? c.value(0).narrow->bits : 8 * type.itemsize();
   if (!type.is_integer()) c.fail("it is for integers");
   if (bits < 64) {
     const DType wide = type.is_signed() ? int64 : uint64;
