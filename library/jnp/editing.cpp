@@ -17,6 +17,7 @@
 #include "weft/core/ops/movement/sort.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/jnp/further_arguments.h"
 #include "weft/library/jnp/positions.h"
 #include "weft/library/numpy/argument_axis.h"
 #include "weft/library/numpy/host_numbers.h"
@@ -170,7 +171,8 @@ Array resize(Arg x, Shape shape) {
   if (x.array().size() == 0 || n == 0) return zeros(shape, x.array().dtype());
   return reshape(in_turn("resize", x, n, x.array().dtype(), x.where()), shape);
 }
-Array trim_zeros(Arg x, const std::string& trim) {
+Array trim_zeros(Arg x, const std::string& trim) { return trim_zeros(std::move(x), trim, none); }
+Array trim_zeros(Arg x, const std::string& trim, Axis axis) {
   LocScope scope(x.where());
   const bool front = trim.find_first_of("fF") != std::string::npos, back = trim.find_first_of("bB") != std::string::npos;
   const Array known = detail::concrete_or_empty(x.array());
@@ -178,7 +180,7 @@ Array trim_zeros(Arg x, const std::string& trim) {
     throw ConcretizationError(fmt::format("trim_zeros: the result's size depends on the value of {}, which is traced", to_string(x.aval())),
                               detail::effective_loc(x.where()));
   Array out = x.array();
-  for (int dim = 0; dim < known.ndim(); ++dim) {
+  for (int dim : detail::resolve_axes(axis, x, "trim_zeros")) {
     std::vector<int> others;
     for (int d = 0; d < known.ndim(); ++d)
       if (d != dim) others.push_back(d);

@@ -18,6 +18,7 @@
 #include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/jnp/constructor_options.h"
+#include "weft/library/jnp/further_arguments.h"
 #include "weft/library/jnp/joining.h"
 #include "weft/library/jnp/names.h"
 #include "weft/library/jnp/positions.h"
@@ -113,22 +114,44 @@ Array nancumprod(Arg x, std::optional<AxisNumber> axis) {
   LocScope scope(x.where());
   return along(Arg(without_nan(x.array(), 1), x.where()), axis, "nancumprod", cumprod, cumprod, true);
 }
-Array nanquantile(Arg x, Arg q, Axis axis, ReduceOptions options) {
-  LocScope scope(x.where());
+namespace {
+
+void only_keepdims(const Arg& x, const char* operation, const ReduceOptions& options) {
   if (options.where || options.initial || options.dtype)
-    throw Error("nanquantile: takes keepdims only; put where(mask, x, nan) in its argument", detail::effective_loc(x.where()));
-  const Array a = detail::as_dtype(x.array(), detail::inexact_dtype(x.array().dtype()));
-  const Array parts = detail::as_dtype(q.array(), a.dtype());
+    throw Error(fmt::format("{}: takes keepdims only; put where(mask, x, nan) in its argument", operation),
+                detail::effective_loc(x.where()));
+}
+
+/// The elements at, or between, places among the sorted ones. An infinite neighbour does no harm where its share is 0.
+template <class At>
+Array between(const Array& place, const At& at, const std::string& method, SourceLoc loc) {
+  const Array low = floor(place), high = ceil(place), share = place - low;
+  if (method == "lower") return at(low);
+  if (method == "higher") return at(high);
+  if (method == "midpoint") return (at(low) + at(high)) * 0.5;
+  if (method == "nearest") return where(share <= 0.5, at(low), at(high));
+  if (method != "linear")
+    throw Error(fmt::format("nanquantile: unknown method `{}`; available: linear, lower, higher, midpoint, nearest", method),
+                detail::effective_loc(loc));
+  return at(low) * (1 - share) + at(high) * share;
+}
+
+}  // namespace
+
+Array detail::nan_quantile(const Arg& x, const Arg& q, const QuantileOptions& options, double whole) {
+  LocScope scope(x.where());
+  if (options.q) throw Error("nanquantile: the order q is an argument and among the options", effective_loc(x.where()));
+  const Array a = as_dtype(x.array(), inexact_dtype(x.array().dtype()));
+  const Array given = as_dtype(q.array(), a.dtype()), parts = whole == 1 ? given : given / whole;
   if (parts.ndim() > 1)
-    throw ShapeError(fmt::format("nanquantile: {} must be a scalar or a vector of parts", to_string(q.aval())),
-                     detail::effective_loc(q.where()));
+    throw ShapeError(fmt::format("nanquantile: {} must be a scalar or a vector of parts", to_string(q.aval())), effective_loc(q.where()));
   // The reduced axes go to the front, as one; NaNs are sorted behind all others.
-  const std::vector<int> axes = detail::resolve_axes(detail::axis_of(axis, options, "nanquantile", x.where()), x, "nanquantile");
+  const std::vector<int> axes = resolve_axes(options.axis, x, "nanquantile");
   std::vector<int> front(axes.size());
   std::int64_t count = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) front[i] = static_cast<int>(i), count *= a.shape()[axes[i]];
   if (count == 0)
-    throw ShapeError(fmt::format("nanquantile: {} has no elements along the axes", to_string(x.aval())), detail::effective_loc(x.where()));
+    throw ShapeError(fmt::format("nanquantile: {} has no elements along the axes", to_string(x.aval())), effective_loc(x.where()));
   const Array moved = moveaxis(a, axes, front);
   Shape rest(static_cast<std::int64_t>(count));
   for (int i = static_cast<int>(axes.size()); i < moved.ndim(); ++i) rest.push_back(moved.shape()[i]);
@@ -137,19 +160,22 @@ Array nanquantile(Arg x, Arg q, Axis axis, ReduceOptions options) {
   Shape column(static_cast<std::int64_t>(parts.size()));
   for (int i = 0; i < there.ndim(); ++i) column.push_back(1);
   const Array place = reshape(parts, column) * maximum(there - 1, 0);
-  const Array low = floor(place), share = place - low, high = minimum(low + 1, maximum(there - 1, 0));
   const auto at = [&](const Array& p) { return take_along_axis(sorted, convert(p, int32), 0); };
-  Array out = where(there > 0, at(low) * (1 - share) + at(high) * share, std::numeric_limits<double>::quiet_NaN());
+  Array out = where(there > 0, between(place, at, options.method, x.where()), std::numeric_limits<double>::quiet_NaN());
   if (parts.ndim() == 0) out = squeeze(out, 0);
   if (!options.keepdims) return out;
   std::vector<int> kept;
   for (int dim : axes) kept.push_back(dim + parts.ndim());
   return expand_dims(out, kept);
 }
+Array nanquantile(Arg x, Arg q, Axis axis, ReduceOptions options) {
+  only_keepdims(x, "nanquantile", options);
+  return detail::nan_quantile(x, q, {.axis = detail::axis_of(axis, options, "nanquantile", x.where()), .keepdims = options.keepdims}, 1);
+}
 Array nanpercentile(Arg x, Arg q, Axis axis, ReduceOptions options) {
-  LocScope scope(x.where());
-  const DType dtype = detail::inexact_dtype(x.array().dtype());
-  return nanquantile(x, Arg(detail::as_dtype(q.array(), dtype) / 100, q.where()), std::move(axis), std::move(options));
+  only_keepdims(x, "nanpercentile", options);
+  return detail::nan_quantile(x, q, {.axis = detail::axis_of(axis, options, "nanpercentile", x.where()), .keepdims = options.keepdims},
+                              100);
 }
 Array nanmedian(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());

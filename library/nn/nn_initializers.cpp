@@ -16,7 +16,52 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/linalg/linalg.h"
+#include "weft/library/nn/initial_variance.h"
 #include "weft/library/random/random_draws.h"
+
+namespace weft::detail {
+
+VarianceWords variance_words(double scale, const std::string& mode, const std::string& distribution, SourceLoc loc) {
+  // Not `scale <= 0`, which a NaN is not.
+  if (!(scale > 0)) throw Error(fmt::format("variance_scaling: a scale of {}; it must be above 0", scale), effective_loc(loc));
+  const auto one_of = [&]<class T>(const char* what, const std::string& word, std::initializer_list<std::pair<const char*, T>> known) {
+    std::string all;
+    for (const auto& [name, value] : known) {
+      if (name == word) return value;
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
+    }
+    throw Error(fmt::format("variance_scaling: unknown {} `{}`; available: {}", what, word, all), effective_loc(loc));
+  };
+  const Initializer::Fan fan = one_of.operator()<Initializer::Fan>("mode", mode,
+                                                                   {{"fan_in", Initializer::Fan::in},
+                                                                    {"fan_out", Initializer::Fan::out},
+                                                                    {"fan_avg", Initializer::Fan::average},
+                                                                    {"fan_geo_avg", Initializer::Fan::geometric_average}});
+  const Initializer::Kind kind = one_of.operator()<Initializer::Kind>("distribution", distribution,
+                                                                      {{"truncated_normal", Initializer::Kind::scaled_truncated_normal},
+                                                                       {"normal", Initializer::Kind::scaled_normal},
+                                                                       {"uniform", Initializer::Kind::scaled_uniform}});
+  return {fan, kind};
+}
+double fan_of(Initializer::Fan fan, double inputs, double outputs) {
+  switch (fan) {
+    case Initializer::Fan::in: return inputs;
+    case Initializer::Fan::out: return outputs;
+    case Initializer::Fan::average: return (inputs + outputs) / 2;
+    case Initializer::Fan::geometric_average: return std::sqrt(inputs * outputs);
+  }
+  return inputs;
+}
+Array draw_of_variance(Initializer::Kind kind, double variance_wanted, const Arg& key, const Shape& shape, DType dtype) {
+  // What JAX divides the standard deviation by: that of the standard normal distribution limited to (-2, 2).
+  constexpr double kTruncatedDeviation = .87962566103423978;
+  const Array variance = constant_of(dtype, variance_wanted);
+  if (kind == Initializer::Kind::scaled_normal) return random::normal(key, shape, dtype) * sqrt(variance);
+  if (kind == Initializer::Kind::scaled_uniform) return random::uniform(key, shape, dtype, -1) * sqrt(3 * variance);
+  return random::truncated_normal(key, -2, 2, shape, dtype) * (sqrt(variance) / constant_of(dtype, kTruncatedDeviation));
+}
+
+}  // namespace weft::detail
 
 namespace weft::nn::initializers {
 
@@ -31,14 +76,7 @@ double count(Initializer::Fan fan, const Shape& shape, SourceLoc loc) {
         effective_loc(loc));
   double window = 1;
   for (int d = 0; d < shape.size() - 2; ++d) window *= static_cast<double>(shape[d]);
-  const double in = window * static_cast<double>(shape[shape.size() - 2]), out = window * static_cast<double>(shape.back());
-  switch (fan) {
-    case Initializer::Fan::in: return in;
-    case Initializer::Fan::out: return out;
-    case Initializer::Fan::average: return (in + out) / 2;
-    case Initializer::Fan::geometric_average: return std::sqrt(in * out);
-  }
-  return in;
+  return fan_of(fan, window * static_cast<double>(shape[shape.size() - 2]), window * static_cast<double>(shape.back()));
 }
 
 /// Orthonormal rows or columns, the columns along an axis. The signs are those that make the distribution uniform (F. Mezzadri 2007).
@@ -77,9 +115,6 @@ Array orthonormal_in_the_middle(const Arg& key, const Shape& shape, DType dtype,
   return pad(w, padding);
 }
 
-/// What JAX divides the standard deviation by: that of the standard normal distribution limited to (-2, 2).
-constexpr double kTruncatedDeviation = .87962566103423978;
-
 }  // namespace
 
 Array Initializer::operator()(Arg key, Shape shape, DType dtype) const {
@@ -95,10 +130,7 @@ Array Initializer::operator()(Arg key, Shape shape, DType dtype) const {
     case Kind::delta_orthogonal: return orthonormal_in_the_middle(key, shape, dtype, column_axis_, loc) * number(scale_);
     default: break;
   }
-  const Array variance = number(standard([&] { return scale_ / count(fan_, shape, loc); }));
-  if (kind_ == Kind::scaled_normal) return random::normal(key, shape, dtype) * sqrt(variance);
-  if (kind_ == Kind::scaled_uniform) return random::uniform(key, shape, dtype, -1) * sqrt(3 * variance);
-  return random::truncated_normal(key, -2, 2, shape, dtype) * (sqrt(variance) / number(kTruncatedDeviation));
+  return draw_of_variance(kind_, standard([&] { return scale_ / count(fan_, shape, loc); }), key, shape, dtype);
 }
 
 using Kind = Initializer::Kind;
@@ -112,22 +144,8 @@ Initializer truncated_normal(double stddev, double lower, double upper) { return
 Initializer uniform(double scale) { return {Kind::uniform, scale}; }
 
 Initializer variance_scaling(double scale, const std::string& mode, const std::string& distribution, SourceLoc loc) {
-  // Not `scale <= 0`, which a NaN is not.
-  if (!(scale > 0)) throw Error(fmt::format("variance_scaling: a scale of {}; it must be above 0", scale), effective_loc(loc));
-  const auto one_of = [&]<class T>(const char* what, const std::string& word, std::initializer_list<std::pair<const char*, T>> known) {
-    std::string all;
-    for (const auto& [name, value] : known) {
-      if (name == word) return value;
-      all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
-    }
-    throw Error(fmt::format("variance_scaling: unknown {} `{}`; available: {}", what, word, all), effective_loc(loc));
-  };
-  const Fan fan = one_of.operator()<Fan>(
-      "mode", mode, {{"fan_in", Fan::in}, {"fan_out", Fan::out}, {"fan_avg", Fan::average}, {"fan_geo_avg", Fan::geometric_average}});
-  const Kind kind = one_of.operator()<Kind>(
-      "distribution", distribution,
-      {{"truncated_normal", Kind::scaled_truncated_normal}, {"normal", Kind::scaled_normal}, {"uniform", Kind::scaled_uniform}});
-  return {kind, scale, fan};
+  const VarianceWords words = variance_words(scale, mode, distribution, loc);
+  return {words.kind, scale, words.fan};
 }
 Initializer orthogonal(double scale, AxisNumber column_axis) { return {Kind::orthogonal, scale, Fan::in, 0, 0, column_axis}; }
 Initializer delta_orthogonal(double scale, AxisNumber column_axis) { return {Kind::delta_orthogonal, scale, Fan::in, 0, 0, column_axis}; }
