@@ -10,10 +10,20 @@ WeakDType common_dtype(const std::vector<Array>& xs) {
   return common;
 }
 
+namespace {
+std::vector<Array> all_of(WeakDType t, std::vector<Array> xs, SourceLoc loc) {
+  for (Array& x : xs) x = convert_element_type(x, t.dtype, t.weak, loc);
+  return xs;
+}
+}  // namespace
+
 std::vector<Array> promoted(std::vector<Array> xs, SourceLoc loc) {
   const WeakDType common = common_dtype(xs);
-  for (Array& x : xs) x = convert_element_type(x, common.dtype, common.weak, loc);
-  return xs;
+  return all_of(common, std::move(xs), loc);
+}
+std::vector<Array> promoted_inexact(std::vector<Array> xs, SourceLoc loc) {
+  const WeakDType common = inexact_dtype(common_dtype(xs));
+  return all_of(common, std::move(xs), loc);
 }
 
 }  // namespace weft::detail

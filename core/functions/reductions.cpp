@@ -16,6 +16,7 @@
 #include "weft/core/ops/control/composite.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/promotion.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/trace/trace.h"
 
@@ -344,8 +345,7 @@ Array cummin(Arg x, AxisNumber axis, CumulativeOptions options) {
   return detail::cumulative("cummin", x, axis, options, false, detail::cumulative_min);
 }
 Array cumlogsumexp(Arg x, AxisNumber axis, CumulativeOptions options) {
-  const Array values = x.array().dtype().is_inexact() ? x.array() : Array(convert(x, float32));
-  return detail::cumulative("cumlogsumexp", Arg(values, x.where()), axis, options, false, detail::cumulative_logsumexp);
+  return detail::cumulative("cumlogsumexp", Arg(detail::to_inexact(x), x.where()), axis, options, false, detail::cumulative_logsumexp);
 }
 
 }  // namespace weft

@@ -192,7 +192,7 @@ Array detail::logsumexp_of(const Arg& x, const Axis& axis, const LogsumexpOption
   LocScope scope(x.where());
   const Axis over = axis_of(axis, {.axis = options.axis}, "logsumexp", x.where());
   if (!options.b) return logsumexp(x, over, {.keepdims = options.keepdims, .where = options.where});
-  const DType dtype = promote_types(inexact_dtype(x.array().dtype()), inexact_dtype(options.b->dtype()));
+  const DType dtype = inexact_dtype(promote_types(x.array().dtype(), options.b->dtype()));
   const Array factors = broadcast_to(as_dtype(*options.b, dtype), x.array().shape());
   // An element whose factor is 0 counts as exp(-infinity), so that an infinite one does no harm.
   Array used = factors != 0;
@@ -231,8 +231,8 @@ Array convolve2d(Arg a, Arg kernel, const std::string& mode) {
   LocScope scope(a.where());
   if (mode != "full" && mode != "same" && mode != "valid")
     throw Error(fmt::format("convolve2d: unknown mode `{}`; available: full, same, valid", mode), detail::effective_loc(a.where()));
-  const DType dtype = promote_types(detail::inexact_dtype(a.array().dtype()), detail::inexact_dtype(kernel.array().dtype()));
-  Array x = detail::as_dtype(matrix("convolve2d", a), dtype), k = detail::as_dtype(matrix("convolve2d", kernel), dtype);
+  std::vector<Array> v = detail::promoted_inexact({matrix("convolve2d", a), matrix("convolve2d", kernel)}, a.where());
+  Array x = std::move(v[0]), k = std::move(v[1]);
   for (const Arg& operand : {a, kernel})
     if (operand.array().size() == 0)
       throw ShapeError(fmt::format("convolve2d: {} has no elements", to_string(operand.aval())), detail::effective_loc(a.where()));

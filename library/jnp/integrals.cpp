@@ -219,13 +219,13 @@ Array zeta(Arg given_x, Arg given_q) {
   for (int k = 1; k < terms; ++k) sum = sum + pow(safe + k, -x);
   const Array at = safe + terms, power = pow(at, -x), inside = where(x == 1, 2, x) - 1;
   sum = sum + power * at / inside + power * 0.5;
-  Array factor = x, term = power / at;
+  // Each factor beside a power of 1 / at: x (x + 1) ... alone would overflow where the power has long become 0.
+  Array term = power * (x / at);
   double step = 1;
   for (double coefficient : coefficients) {
-    sum = sum + factor * term * coefficient;
-    factor = factor * (x + step) * (x + step + 1);
+    sum = sum + term * coefficient;
+    term = term * ((x + step) / at) * ((x + step + 1) / at);
     step += 2;
-    term = term / square(at);
   }
   const Array pole = where(q == floor(q), infinity, not_a_number);
   return o.result(where((x < 1) | isnan(x) | isnan(q), not_a_number, where(x == 1, infinity, where(q <= 0, pole, sum))));
@@ -289,10 +289,14 @@ Array hyp1f1(Arg given_a, Arg given_b, Arg given_x) {
   const RealOperands o = real_operands("hyp1f1", {given_a, given_b, given_x});
   const Array &a = o.xs[0], &b = o.xs[1], &x = o.xs[2];
   // For negative x, Kummer's transformation (13.1.27) gives terms that don't cancel.
-  const Array negative = x < 0, p = where(negative, b - a, a), z = abs(x);
-  const Array sum = series(ones_like(x) + 0 * p + 0 * b,
-                           [=](const Array& term, const Array& k) { return Array(term * (p + k - 1) * z / ((b + k - 1) * k)); });
-  return o.result(where(negative, exp(x) * sum, sum));
+  const Array negative = x < 0, p = where(negative, b - a, a), size = abs(x), one = ones_like(x) + 0 * p + 0 * b;
+  // Far below 0 those terms are too large for floats, and formula 13.5.1 in powers of 1 / x has as many digits.
+  const Array far = (x < -60) & (b > a) & (b > 0) & (abs(a * (1 + a - b)) < size / 2), z = where(far, 1, size), w = where(far, size, 1e6);
+  const Array sum = series(one, [=](const Array& term, const Array& k) { return Array(term * (p + k - 1) * z / ((b + k - 1) * k)); });
+  const Array q = where(far, a, 1), c = where(far, b, 2);
+  const Array rest = series(one, [=](const Array& term, const Array& k) { return Array(term * (q + k - 1) * (q - c + k) / (w * k)); });
+  const Array beyond = exp(lgamma(c) - lgamma(c - q) - q * log(w)) * rest;
+  return o.result(where(far, beyond, where(negative, exp(-where(negative, z, 0)) * sum, sum)));
 }
 
 Array igamma(Arg a, Arg x) { return gammainc(std::move(a), std::move(x)); }

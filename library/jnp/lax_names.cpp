@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "weft/core/array/constructors.h"
@@ -139,8 +140,10 @@ TopK approx_min_k(Arg x, Int k) {
   LocScope scope(x.where());
   if (!x.array().dtype().is_floating())
     throw DTypeError(fmt::format("approx_min_k: {} must be floating numbers", to_string(x.aval())), detail::effective_loc(x.where()));
-  const TopK t = top_k(-x.array(), k);
-  return {-t.values, t.indices};
+  // Of negated numbers the largest would be NaN.
+  const Array clean = where(isnan(x), std::numeric_limits<double>::infinity(), x);
+  const TopK t = top_k(-clean, k);
+  return {take_along_axis(x, t.indices, -1), t.indices};
 }
 Array conv_with_general_padding(Arg x, Arg kernel, Shape window_strides, Padding padding, Shape lhs_dilation, Shape rhs_dilation) {
   return conv_general_dilated(std::move(x), std::move(kernel), std::move(window_strides), std::move(padding),

@@ -75,7 +75,7 @@ Lu lu(Arg a) {
   const Array rows = detail::iota_array(int32, {m, 1}, 0, a.where());
   const Array p = expand_dims(f.permutation, -2) == rows;
   const Array l = tril(detail::slice_axis(f.lu, x.ndim() - 1, 0, k, a.where()), -1) + eye(m, k, 0, x.dtype());
-  return {detail::as_dtype(p, x.dtype()), l, triu(detail::slice_axis(f.lu, x.ndim() - 2, 0, k, a.where()))};
+  return {detail::as_dtype(p, x.dtype().real_part()), l, triu(detail::slice_axis(f.lu, x.ndim() - 2, 0, k, a.where()))};
 }
 
 Eigh eigh(Arg a) {

@@ -182,7 +182,7 @@ Array sylvester_solution(const Array& a, const Array& b, const Array& c) {
   const Schur p = schur(convert(a, wide), "complex"), q = schur(convert(b, wide), "complex");
   const Array f = matmul(matmul(detail::adjoint(p.z), convert(c, wide)), q.z);
   const Array x = matmul(matmul(p.z, sylvester_of_triangles(p.t, q.t, f)), detail::adjoint(q.z));
-  return dtype.is_complex() ? x : real(x);
+  return dtype.is_complex() ? x : convert(real(x), dtype);
 }
 
 }  // namespace
@@ -290,9 +290,7 @@ Array expm_frechet(Arg a, Arg e) {
 
 Array tridiagonal_solve(Arg dl, Arg d, Arg du, Arg b) {
   LocScope scope(d.where());
-  std::vector<Array> v;
-  for (const Arg& x : {dl, d, du, b}) v.push_back(detail::to_inexact(x));
-  v = detail::promoted(v, d.where());
+  const std::vector<Array> v = detail::promoted_inexact({dl.array(), d.array(), du.array(), b.array()}, d.where());
   const Array& rhs = v[3];
   const Shape& shape = v[1].shape();
   if (shape.empty() || v[0].shape() != shape || v[2].shape() != shape || rhs.ndim() != shape.size() + 1 ||
@@ -339,7 +337,7 @@ Array tridiagonal_solve(Arg dl, Arg d, Arg du, Arg b) {
 }
 Eigh eigh_tridiagonal(Arg d, Arg e) {
   LocScope scope(d.where());
-  const std::vector<Array> v = detail::promoted({detail::to_inexact(d), detail::to_inexact(e)}, d.where());
+  const std::vector<Array> v = detail::promoted_inexact({d.array(), e.array()}, d.where());
   const std::int64_t n = v[0].size();
   if (v[0].ndim() != 1 || v[1].ndim() != 1 || v[1].size() != std::max<std::int64_t>(n - 1, 0))
     refuse(d,

@@ -120,9 +120,9 @@ Segments segments_of(const char* name, const Options& options, std::optional<Int
 PowerSpectrum power(const char* name, const Arg& x, const Arg* y, const WelchOptions& options) {
   LocScope scope(x.where());
   const SourceLoc loc = x.where();
-  std::vector<Array> v{detail::to_inexact(x)};
-  if (y) v.push_back(detail::to_inexact(*y));
-  v = detail::promoted(v, loc);
+  std::vector<Array> v{x.array()};
+  if (y) v.push_back(y->array());
+  v = detail::promoted_inexact(std::move(v), loc);
   const int axis = axis_of(v[0], options.axis, name, loc);
   for (Array& a : v) a = moveaxis(a, axis_of(a, options.axis, name, loc), -1);
   std::int64_t length = 0;
@@ -193,7 +193,7 @@ Array extended(const Array& x, std::int64_t n, const std::string& boundary, Sour
 Array fftconvolve(Arg a, Arg b, const std::string& mode, Axis along) {
   LocScope scope(a.where());
   check_mode("fftconvolve", mode, a.where());
-  std::vector<Array> v = detail::promoted({detail::to_inexact(a), detail::to_inexact(b)}, a.where());
+  std::vector<Array> v = detail::promoted_inexact({a.array(), b.array()}, a.where());
   if (v[0].ndim() != v[1].ndim())
     throw ShapeError(fmt::format("fftconvolve: {} and {} must have as many dimensions", to_string(a.aval()), to_string(b.aval())),
                      detail::effective_loc(a.where()));

@@ -14,6 +14,11 @@ namespace {
 /// NaN where there is no such distribution.
 Array where_allowed(const Array& allowed, const Array& value) { return where(allowed, value, not_a_number); }
 Array positive_scale(const Arg& scale, const Array& value) { return where_allowed(scale.array() > 0, value); }
+/// The logarithm of 1 - exp(-exp(-z)), also where exp(-z) is 0 in floats.
+Array log_of_rest(const Array& z) {
+  const Array far = z > 20;
+  return where(far, -z - exp(-z) / 2, nn::log1mexp(exp(-where(far, 20, z))));
+}
 }  // namespace
 
 namespace gumbel_r {
@@ -32,7 +37,7 @@ Array sf(Arg x, Arg loc, Arg scale) {
 }
 Array logsf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
-  return positive_scale(scale, nn::log1mexp(exp(-standard(x, loc, scale))));
+  return positive_scale(scale, log_of_rest(standard(x, loc, scale)));
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
   const Unified scope{q, loc, scale};
@@ -50,7 +55,7 @@ Array logpdf(Arg x, Arg loc, Arg scale) {
 }
 Array logcdf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
-  return positive_scale(scale, log(-expm1(-exp(standard(x, loc, scale)))));
+  return positive_scale(scale, log_of_rest(-standard(x, loc, scale)));
 }
 Array logsf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
@@ -69,7 +74,7 @@ namespace vonmises {
 Array logpdf(Arg x, Arg kappa) {
   const Unified scope{x, kappa};
   const Array k = detail::to_inexact(kappa);
-  return where_allowed(k > 0, k * (cos(x) - 1) - log(2 * pi * i0e(k)));
+  return where_allowed(k > 0, -2 * k * square(sin(x.array() / 2)) - log(2 * pi * i0e(k)));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg kappa), (x, kappa), x)
 }  // namespace vonmises

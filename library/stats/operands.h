@@ -1,5 +1,6 @@
 // What the distributions' functions share: arguments in one dtype, and values outside of where a density is.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -35,7 +36,16 @@ template <class... A>
 struct Unified {
   explicit Unified(A&... args, const std::source_location& function = std::source_location::current())
       : scope(std::get<0>(std::tie(args...)).where()) {
-    const std::vector<Arg> given{args...};
+    std::vector<Arg> given{args...};
+    // A number beside integers is a float as they are, so that -1 beside uint8 is -1.
+    if (std::none_of(given.begin(), given.end(), [](const Arg& x) { return x.aval().dtype.is_key(); })) {
+      detail::WeakDType common = given[0].aval().weak_dtype();
+      for (const Arg& x : given) common = promote_types(common, x.aval().weak_dtype());
+      common = detail::inexact_dtype(common);
+      for (Arg& x : given)
+        if (detail::integer_literal(x.array()))
+          x = Arg(detail::convert_element_type(x.array(), common.dtype, common.weak, x.where()), x.where());
+    }
     const std::vector<Array> converted = detail::promote_operands(written_name(function), given);
     std::size_t k = 0;
     ((args = Arg(detail::to_inexact(converted[k]), given[k].where()), ++k), ...);

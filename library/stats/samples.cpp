@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "weft/core/array/constructors.h"
@@ -59,7 +60,10 @@ Array rankdata(Arg x, const std::string& method, std::optional<AxisNumber> along
   const std::int64_t n = rows.shape().back();
   const DType dtype = rows.dtype() == float64 ? float64 : float32;
   if (rows.size() == 0) return zeros(along ? x.array().shape() : rows.shape(), dtype);
-  const Array out = vmap([&](const Array& row) { return convert(ranks(row, method), dtype); })(reshape(rows, {-1, n}));
+  const Array out = vmap([&](const Array& row) {
+    const Array r = convert(ranks(row, method), dtype);
+    return row.dtype().is_inexact() ? where(any(isnan(row)), std::numeric_limits<double>::quiet_NaN(), r) : r;
+  })(reshape(rows, {-1, n}));
   return along ? moveaxis(reshape(out, rows.shape()), -1, axis) : reshape(out, rows.shape());
 }
 Mode mode(Arg x, ModeOptions options) {

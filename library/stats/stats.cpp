@@ -7,11 +7,13 @@
 #include "weft/core/array/constructors.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/promote.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/jnp/activations.h"
 #include "weft/library/jnp/special.h"
 #include "weft/library/linalg/linalg.h"
 #include "weft/library/numpy/numpy.h"
@@ -97,7 +99,7 @@ Array cdf(Arg x, Arg loc, Arg scale) {
 }
 Array logcdf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
-  return log(cdf(x, loc, scale));
+  return nn::log1mexp(from_zero(standard(x, loc, scale)));
 }
 Array logsf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
@@ -156,11 +158,11 @@ Array logpdf(Arg x, Arg loc, Arg scale) {
 }
 Array cdf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
-  return .5 + atan(standard(x, loc, scale)) / pi;
+  return atan2(1, -standard(x, loc, scale)) / pi;
 }
 Array sf(Arg x, Arg loc, Arg scale) {
   const Unified scope{x, loc, scale};
-  return .5 - atan(standard(x, loc, scale)) / pi;
+  return atan2(1, standard(x, loc, scale)) / pi;
 }
 Array ppf(Arg q, Arg loc, Arg scale) {
   const Unified scope{q, loc, scale};
@@ -177,8 +179,8 @@ namespace t {
 Array logpdf(Arg x, Arg df, Arg loc, Arg scale) {
   const Unified scope{x, df, loc, scale};
   const Array n = detail::to_inexact(df), s = detail::to_inexact(scale);
-  const Array normalisation = lgamma(n / 2) + log(pi * n * square(s)) / 2 - lgamma(n / 2 + .5);
-  return -(normalisation + (n / 2 + .5) * log1p(square(standard(x, loc, scale)) / n));
+  // One function of n, as the two that it is the difference of grow beyond their digits.
+  return -(betaln(n / 2, .5) + log(n * square(s)) / 2 + (n / 2 + .5) * log1p(square(standard(x, loc, scale)) / n));
 }
 WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg df, Arg loc, Arg scale), (x, df, loc, scale), x)
 }  // namespace t
@@ -211,10 +213,10 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg a, Arg loc, Arg scale), (x, a, loc, scale),
 }  // namespace gamma
 
 namespace chi2 {
-#define WEFT_CHI2(name)                                                                    \
-  Array name(Arg x, Arg df, Arg loc, Arg scale) {                                          \
-    LocScope scope(x.where());                                                             \
-    return gamma::name(x, detail::to_inexact(df) / 2, loc, 2 * detail::to_inexact(scale)); \
+#define WEFT_CHI2(name)                                            \
+  Array name(Arg x, Arg df, Arg loc, Arg scale) {                  \
+    const Unified scope{x, df, loc, scale};                        \
+    return gamma::name(x, df.array() / 2, loc, 2 * scale.array()); \
   }
 WEFT_CHI2(pdf)
 WEFT_CHI2(logpdf)
@@ -268,8 +270,8 @@ Array logpdf(Arg x, Arg mean, Arg cov) {
     Unified{x, mean, cov};
     return norm::logpdf(x, mean, sqrt(cov));
   }
-  const Array m = detail::to_inexact(mean), y = detail::to_inexact(x) - m;
-  const Array c = cov.array().ndim() == 0 ? detail::promote_inexact("multivariate_normal", cov, y)[0] : detail::to_inexact(cov);
+  const std::vector<Array> v = detail::promoted_inexact({x.array(), mean.array(), cov.array()}, x.where());
+  const Array &m = v[1], y = v[0] - m, &c = v[2];
   const auto n = m.shape().back();
   const double constant = static_cast<double>(n) / 2 * std::log(2 * pi);
   if (c.ndim() == 0) return -sum(square(y), -1) / (2 * c) - static_cast<double>(n) / 2 * log(c) - constant;
@@ -290,7 +292,8 @@ WEFT_EXP_OF(pdf, logpdf, (Arg x, Arg mean, Arg cov), (x, mean, cov), x)
 namespace dirichlet {
 Array logpdf(Arg x, Arg alpha) {
   LocScope scope(x.where());
-  const Array given = detail::to_inexact(x), a = detail::to_inexact(alpha);
+  const std::vector<Array> v = detail::promoted_inexact({x.array(), alpha.array()}, x.where());
+  const Array &given = v[0], &a = v[1];
   const auto n = a.ndim() == 1 ? a.shape()[0] : 0;
   if (n == 0 || given.ndim() == 0 || (given.shape()[0] != n && given.shape()[0] != n - 1))
     throw ShapeError(fmt::format("dirichlet: x is {} and alpha {}; alpha must be a vector, and x's first axis as long or shorter by one",
