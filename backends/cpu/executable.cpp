@@ -27,7 +27,7 @@ namespace {
 TargetTraits traits() {
   TargetTraits t;
   t.vector_bytes = native_vector_bytes();
-  t.vectors_in_epilogue = t.partitions_loops = t.partitions_scatters = t.row_blocks = t.narrows_integers = true;
+  t.vectors_in_epilogue = t.partitions_loops = t.partitions_scatters = t.row_blocks = t.narrows_integers = t.keeps_rows_whole = true;
   t.many_rows = 64;
   t.transposed_for_lanes = static_cast<std::int64_t>(Target{}.streaming_total / 2);
   t.prefers_matmul = &prefers_matmul;

@@ -107,6 +107,8 @@ TEST_CASE("moved elements: large parts are copied without conditions") {
     CAPTURE(mode);
     CHECK(conditions([=](Xs a) { return pad(a[0], {{5, 7}, {9, 4}, {0, 0}}, mode); }, {x}) == 0);
   }
+  // Elements of one byte take as long as others, so that fewer bytes are many.
+  CHECK(conditions([](Xs a) { return pad(a[0], {{2, 2}, {2, 2}, {0, 0}}, "edge"); }, {picture({90, 100, 3}, uint8)}) == 0);
   CHECK(conditions([](Xs a) { return roll(a[0], {17, 31}, {0, 1}); }, {x}) == 0);
   CHECK(conditions([](Xs a) { return concatenate({a[0], flip(a[0], 1)}, 0); }, {x}) == 0);
   // Stencils of what is padded, too.

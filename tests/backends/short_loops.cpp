@@ -65,6 +65,28 @@ TEST_CASE("short loops: short rows that are reduced in a nest of their own are t
   }
 }
 
+TEST_CASE("short loops: neighbours along an axis in front of a short one are read row by row") {
+  const auto along = [](const Array& x, int axis, std::int64_t n) {
+    Array sum = zeros_like(axis == 0 ? x(slice(0, n)) : x(slice(), slice(0, n)));
+    for (std::int64_t i = 0; i < 7; ++i)
+      sum = sum + (axis == 0 ? x(slice(i, i + n)) : x(slice(), slice(i, i + n))) * static_cast<float>(1 + i * (6 - i));
+    return sum;
+  };
+  const auto blurred = [&](Xs x) { return along(along(x[0], 0, 120), 1, 160); };
+  for (const DType t : {uint8, int32, float32, float64, bfloat16})
+    for (const int channels : {2, 3, 5}) {
+      CAPTURE(t.name());
+      CAPTURE(channels);
+      const Array x = convert(abs(round(values({126, 166, channels}, 1) * 9)), t);
+      const std::string kernels = same(blurred, {x}, 0);
+      if (detail::native_vector_bytes() == 64) CHECK(has(kernels, "outer for i0 < 120\n"));
+    }
+  // A result that also depends on the column alone has no single loop along the row.
+  const auto weighted = [&](Xs x) { return blurred(x) * x[1]; };
+  CHECK(has(same(weighted, {values({126, 166, 3}, 1), values({160, 1}, 2)}, 0), "outer for i0 < 120 for i1 < 3\n"));
+  CHECK(has(same(blurred, {values({126, 166, 32}, 1)}, 0), "outer for i0 < 120 for i1 < 32\n"));
+}
+
 TEST_CASE("short loops: two loops of a tile share loads where lanes are points of a third") {
   const auto outer = [](Xs x) { return einsum("ni,nj,nk->ijk", x[0], x[1], x[2]); };
   const Arrays args{samples({200, 20}, 1, float64), samples({200, 20}, 2, float64), samples({200, 20}, 3, float64)};

@@ -14,8 +14,9 @@ constexpr double kSmall = 60e3;  // kernels of fewer cycles are not worth a fork
 constexpr int kMaxNodes = 6000;
 constexpr std::size_t kMaxRoots = 24;
 constexpr std::int64_t kMaxDims = 56;
-constexpr std::int64_t kLargeBytes = 24 << 20;  // fusing results of this size side by side raises peak memory
-constexpr double kTileBytes = 512 * 1024;       // the memory that a column of outer points may touch and stay in the cache
+constexpr std::int64_t kLargeBytes = 24 << 20;            // fusing results of this size side by side raises peak memory
+constexpr double kFewestRows = 8, kRowBytes = 32 * 1024;  // outer points, and what each keeps in the first cache
+constexpr double kTileBytes = 512 * 1024;                 // the memory that a column of outer points may touch and stay in the cache
 
 double product(const std::vector<std::int64_t>& sizes) {
   double n = 1;
@@ -160,6 +161,36 @@ std::optional<std::vector<int>> KernelPlanner::align(const Group& g, int root) c
   return alignment;
 }
 
+/// Neighbours along a middle axis, such as the columns of an image whose pixels have channels: the axes behind it stay in the nests, too,
+/// if they are shorter than a vector, as lanes would be far apart in memory along the middle axis alone.
+void KernelPlanner::keep_rows_whole(const Group& g, const Root& r, std::vector<int>& alignment) const {
+  const auto gap = static_cast<std::size_t>(std::find(alignment.begin(), alignment.end(), -1) - alignment.begin());
+  double rows = 1;
+  std::int64_t behind = 1;
+  for (std::size_t k = 0; k < alignment.size(); ++k) {
+    if (k < gap && alignment[k] != static_cast<int>(k)) return;
+    if (k < gap) rows *= static_cast<double>(g.sizes[k]);
+    if (k > gap && alignment[k] >= 0) behind *= g.sizes[k];
+  }
+  if (!target_.keeps_rows_whole || rows < kFewestRows || behind == 1) return;
+  if (behind * avals_[r.var].dtype.itemsize() >= target_.vector_bytes) return;
+  const auto is_row_by_row = [&](const Root& root, std::span<const int> outer) {
+    if (root.kind != Root::Kind::map || !root.reduce.empty()) return false;
+    if (root.points() / rows * avals_[root.var].dtype.itemsize() > kRowBytes) return false;
+    std::uint64_t inner = (std::uint64_t{1} << root.parallel.size()) - 1;
+    for (int loop : outer.first(gap)) inner &= ~(std::uint64_t{1} << loop);
+    // What is read for each point of a row, or once for all: else its loops are no single one.
+    return std::all_of(root.reads.begin(), root.reads.end(), [&](const Root::Read& read) {
+      std::uint64_t along = 0;
+      for (NodeId c : read.coords) along |= (*root.dag)[c].dims & inner;
+      return along == 0 || along == inner;
+    });
+  };
+  for (std::size_t m = 0; m < g.roots.size(); ++m)
+    if (!is_row_by_row(roots_[static_cast<std::size_t>(g.roots[m])], g.outer[m])) return;
+  if (is_row_by_row(r, alignment)) std::fill(alignment.begin() + static_cast<std::ptrdiff_t>(gap), alignment.end(), -1);
+}
+
 bool KernelPlanner::worthwhile(const Group& g, const Root& r, const std::vector<int>& alignment) const {
   double points = 1, inner = 1;
   bool same = (r.by_rows ? 1 : r.parallel.size()) == g.sizes.size(), prefix = true;
@@ -192,7 +223,8 @@ bool KernelPlanner::join(int step, int root) {
   Group& g = groups_[static_cast<std::size_t>(steps_[static_cast<std::size_t>(step)].group)];
   const Root& r = roots_[static_cast<std::size_t>(root)];
   if (g.closed || g.roots.size() >= kMaxRoots || g.nodes + static_cast<int>(r.dag->nodes.size()) > kMaxNodes) return false;
-  const std::optional<std::vector<int>> alignment = align(g, root);
+  std::optional<std::vector<int>> alignment = align(g, root);
+  if (alignment) keep_rows_whole(g, r, *alignment);
   if (!alignment || !worthwhile(g, r, *alignment)) return false;
   std::size_t dims = r.parallel.size() + r.reduce.size();
   for (int other : g.roots)

@@ -163,6 +163,7 @@ class KernelPlanner {
   void place(int root);
   bool join(int step, int root);
   std::optional<std::vector<int>> align(const Group& g, int root) const;
+  void keep_rows_whole(const Group& g, const Root& r, std::vector<int>& alignment) const;
   bool worthwhile(const Group& g, const Root& r, const std::vector<int>& alignment) const;
   void block_rows(Group& g);  // row_blocks.cpp
 

@@ -148,6 +148,7 @@ struct TargetTraits {
   bool partitions_scatters = false;       ///< those of many windows are partitioned among threads by where the windows go
   bool row_blocks = false;                ///< kernels with matmuls compute several rows at each outer point
   bool partitions_loops = false;          ///< loops of kernels that only move elements are partitioned, and elements widened
+  bool keeps_rows_whole = false;          ///< short axes behind one along which neighbours are read are no outer loops
   bool narrows_integers = false;          ///< integers of which only low bits are stored are computed in narrower types
   bool vectors_in_epilogue = false;       ///< what follows reductions along vectors runs by vectors of its own
   std::int64_t many_rows = 0;             ///< from so many on rows are reduced whole, as they are work for all threads; 0: never

@@ -11,8 +11,9 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kLeastBytes = 64 << 10;  // bytes of a result, from which on parts are worth kernels of their own
-constexpr std::int64_t kLongRun = 256;          // bytes in a row of the largest part of a loop that is partitioned
+// Of a result, from which on parts are worth kernels of their own: bytes, or elements, each of which costs its conditions.
+constexpr std::int64_t kLeastBytes = 64 << 10, kLeastElements = 16 << 10;
+constexpr std::int64_t kLongRun = 256;  // bytes in a row of the largest part of a loop that is partitioned
 constexpr std::size_t kMostParts = 32;
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
@@ -126,14 +127,12 @@ std::int64_t longest_run(const Kernel& k, int dim, const std::vector<std::int64_
   return run;
 }
 
-std::int64_t written_bytes(const Kernel& k) {
-  std::int64_t bytes = 0;
+bool writes_much(const Kernel& k) {
+  std::int64_t bytes = 0, elements = 0;
   for (const KernelArg& a : k.args)
-    if (a.written) bytes += a.elements * a.dtype.itemsize();
-  return bytes;
+    if (a.written) bytes += a.elements * a.dtype.itemsize(), elements += a.elements;
+  return bytes >= kLeastBytes || elements >= kLeastElements;
 }
-
-bool is_worth_partitioning(const Kernel& k, int operations) { return written_bytes(k) >= kLeastBytes && only_moves(k, operations); }
 
 /// False: there are too many parts.
 bool partition(PlacedKernel whole, std::vector<PlacedKernel>& parts) {
@@ -160,12 +159,19 @@ bool partition(PlacedKernel whole, std::vector<PlacedKernel>& parts) {
   return parts.size() <= kMostParts;
 }
 
+/// False: partitioning is not worth it, or a part has more operations than that.
+bool partition_if_worth_it(const PlacedKernel& whole, int operations, std::vector<PlacedKernel>& parts) {
+  if (!writes_much(whole.kernel) || !only_moves(whole.kernel, operations * static_cast<int>(kMostParts))) return false;
+  return partition(whole, parts) &&
+         std::all_of(parts.begin(), parts.end(), [&](const PlacedKernel& part) { return only_moves(part.kernel, operations); });
+}
+
 }  // namespace
 
 std::vector<PlacedKernel> partition_loops(Kernel k, std::vector<BufferId> buffers, int operations) {
   std::vector<PlacedKernel> parts;
   PlacedKernel whole{std::move(k), std::move(buffers)};
-  if (is_worth_partitioning(whole.kernel, operations) && partition(whole, parts)) return parts;
+  if (partition_if_worth_it(whole, operations, parts)) return parts;
   parts.clear();
   parts.push_back(std::move(whole));
   return parts;
@@ -180,10 +186,9 @@ bool partitions_without_conditions(Kernel k) {
     if (is_new) k.args.push_back({n.dtype, 0});
     n.integer = found->second;
   }
-  if (!is_worth_partitioning(k, kPartitionedOperations)) return false;
   std::vector<PlacedKernel> parts;
   const std::size_t args = k.args.size();
-  if (!partition({std::move(k), std::vector<BufferId>(args)}, parts)) return false;
+  if (!partition_if_worth_it({std::move(k), std::vector<BufferId>(args)}, kPartitionedOperations, parts)) return false;
   return std::none_of(parts.begin(), parts.end(), [](const PlacedKernel& part) {
     const std::vector<char> live = live_nodes(part.kernel);
     for (std::size_t n = 0; n < live.size(); ++n)
