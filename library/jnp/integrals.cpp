@@ -103,7 +103,7 @@ Array expi_value(const Array& x) {
 // Formula 7.1.23 where x is large; else the square is taken apart, so that its rounding does no harm.
 Array erfcx_value(const Array& x) {
   const double limit = x.dtype() == float64 ? 6.5 : 4;
-  const Array far = x > limit, u = where(far, limit, x), v = where(far, x, limit);
+  const Array far = x > limit, u = where(far, limit, maximum(x, -30)), v = where(far, x, limit);
   const Array rough = trunc(u * 16) / 16;
   const Array near = exp(rough * rough) * exp((u - rough) * (u + rough)) * erfc(u);
   std::vector<double> c{1};

@@ -198,7 +198,8 @@ Array gradient(Arg x, Arg spacing, AxisNumber axis) {
   if (n < 2) refuse(x, fmt::format("gradient: axis {} of {} has fewer than two elements", a, to_string(x.aval())));
   const Array steps = diff(v, 1, a), before = part(steps, a, 0, n - 2), after = part(steps, a, 1, n - 1);
   const Array first = part(steps, a, 0, 1), last = part(steps, a, n - 2, n - 1);
-  if (spacing.array().ndim() == 0) return concatenate({first, (before + after) * 0.5, last}, a) / spacing;
+  // Of the neighbours alone: an infinite or large element between them does no harm.
+  if (spacing.array().ndim() == 0) return concatenate({first, (part(v, a, 2, n) - part(v, a, 0, n - 2)) * 0.5, last}, a) / spacing;
   if (spacing.array().shape() != Shape(n))
     refuse(x, fmt::format(
                   "gradient: the coordinates {} must be a number, the distance, or a vector of {}, one for each element of axis {} of {}",

@@ -57,6 +57,24 @@ TEST_CASE("special functions far from where their formulas begin have float32's 
         doctest::Approx(1.5 * std::tgamma(1.5) / std::pow(126, 1.5)).epsilon(1e-9));
 }
 
+TEST_CASE("a difference of neighbours does not see what is between them") {
+  const Array x = array({0.F, 1e20F, 1.F, INFINITY, 3.F, NAN, 5.F});
+  const std::vector<float> d = gradient(x).to_vector<float>();
+  CHECK(d[1] == 0.5F);
+  CHECK(d[3] == 1);
+  CHECK(d[5] == 1);
+  CHECK(gradient(array({1.F, 4.F})).to_vector<float>() == std::vector<float>{3, 3});
+  CHECK(gradient(x, 0.25F).to_vector<float>()[1] == 2);
+}
+
+TEST_CASE("erfcx far below 0 is infinite") {
+  for (const float x : {-INFINITY, -1e38F, -1e10F, -31.F, -12.F}) {
+    CHECK(erfcx(array({x})).item<float>() == INFINITY);
+    CHECK(jit([](Array v) { return erfcx(v); })(array({x})).item<float>() == INFINITY);
+  }
+  CHECK(erfcx(array({-26.}, float64)).item<double>() == doctest::Approx(2 * std::exp(676.)).epsilon(1e-12));
+}
+
 TEST_CASE("ranks of numbers with NaN among them are NaN") {
   const Array x = array({{3.F, 1.F, 2.F}, {0.F, NAN, 1.F}});
   for (const char* method : {"average", "min", "max", "dense", "ordinal"}) {
