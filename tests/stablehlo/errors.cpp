@@ -55,6 +55,7 @@ TEST_CASE("stablehlo: what is wrong in a text is told with line and column") {
        "stablehlo:3:6: stablehlo.slice: slice"},
       {main_of("%a = stablehlo.constant \"text"), "a string doesn't end on its line"},
       {"func.func @main() {\n^bb0:\n  return\n}", "stablehlo:2:1: a region of several blocks"},
+      {"func.func @main() {\n  cf.br ^bb1\n^bb1:\n  return\n}", "stablehlo:2:9: a branch to another block: regions have one block"},
   };
   for (const auto& [text, wanted] : cases) {
     CAPTURE(text);

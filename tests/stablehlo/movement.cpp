@@ -261,3 +261,15 @@ TEST_CASE("stablehlo: the first elements by a function of the module") {
     })",
                      2);
 }
+
+TEST_CASE("stablehlo: slices that indices select, in each of the leading dimensions") {
+  passes_in_main(R"(
+    %x = stablehlo.constant dense<[[[1, 2], [3, 4], [5, 6]], [[7, 8], [9, 10], [11, 12]]]> : tensor<2x3x2xi32>
+    %i = stablehlo.constant dense<[[2, 0], [1, 9]]> : tensor<2x2xi32>
+    %0 = "stablehlo.torch_index_select"(%x, %i) <{dim = 1 : i64, batch_dims = 1 : i64}> : (tensor<2x3x2xi32>, tensor<2x2xi32>) -> tensor<2x2x2xi32>
+    %1 = "stablehlo.torch_index_select"(%x, %i) <{dim = -1 : i64, batch_dims = 0 : i64}> : (tensor<2x3x2xi32>, tensor<2x2xi32>) -> tensor<2x3x2x2xi32>
+    %2 = stablehlo.slice %1 [0:1, 0:2, 0:2, 0:2] : (tensor<2x3x2x2xi32>) -> tensor<1x2x2x2xi32>
+    check.expect_eq_const %0, dense<[[[5, 6], [1, 2]], [[9, 10], [11, 12]]]> : tensor<2x2x2xi32>
+    check.expect_eq_const %2, dense<[[[[2, 1], [2, 2]], [[4, 3], [4, 4]]]]> : tensor<1x2x2x2xi32>)",
+                 2);
+}

@@ -68,6 +68,29 @@ const Import gather_import(
     },
     Elements::moved);
 
+// PyTorch's index_select, for each of the leading batch_dims dimensions that the operand and the indices have in common.
+const Import index_select_import(
+    "stablehlo.torch_index_select",
+    [](OpCall& c) -> Values {
+      const Array &x = c.in(0), &indices = c.in(1);
+      std::int64_t dim = c.integer("dim"), batch = c.integer("batch_dims");
+      if (dim < 0) dim += x.ndim();
+      if (batch < 0) batch += indices.ndim();
+      if (dim < 0 || dim >= x.ndim() || batch < 0 || batch > dim || batch > indices.ndim())
+        c.fail("dim must be a dimension of the operand, behind batch_dims dimensions of the operand and of the indices");
+      const int selected = static_cast<int>(dim), batches = static_cast<int>(batch), positions = indices.ndim() - batches;
+      GatherDimensionNumbers n;
+      n.collapsed_slice_dims = n.start_index_map = {selected};
+      Shape sizes = x.shape().with(selected, 1);
+      for (int d = 0; d < x.ndim(); ++d) {
+        if (d < batches) n.operand_batching_dims.push_back(d), n.start_indices_batching_dims.push_back(d), sizes[d] = 1;
+        if (d >= batches && d != selected) n.offset_dims.push_back(d < selected ? d : d - 1 + positions);
+      }
+      return {bind_one<Gather>({n, {}, false, GatherScatterMode::clip, sizes, false}, {x, insert_axes(indices, {indices.ndim()}, c.loc)},
+                               c.loc)};
+    },
+    Elements::moved);
+
 /// The scatter that a region of two scalars is.
 Array scatter_by(const OpCall& c, const Jaxpr& update, const ScatterParams& p, const Array& x, const Array& indices, const Array& updates) {
   const std::optional<Combiner> combiner = combiner_of(update);

@@ -360,6 +360,7 @@ Attribute AttributeReader::read_attribute() {
     c.expect("?");
     return {Kind::word, place, "?"};
   }
+  if (c.looking_at("^")) c.fail("a branch to another block: regions have one block, so that loops and conditions are operations");
   if (!c.at_name()) c.fail("an attribute is missing");
   const std::size_t begin = c.offset();
   const std::string word(c.name());
