@@ -210,13 +210,15 @@ bool suits_blas(const MatmulStep& p) {
 bool is_blas_matmul(const MatmulStep& p) {
   return p.dtype == p.right_dtype && p.dtype == p.out_dtype && (p.dtype == float64 || p.dtype.is_complex());
 }
-/// oneDNN's code for large matrices takes a tenth to a third more time than panels where the right operand's rows are pages apart, or end
-/// within a vector, and twice the time for few rows if both operands are transposed.
+/// oneDNN's code for large matrices takes a tenth more time than panels, and up to twice as much, where the right operand's rows are pages
+/// apart, end within a vector, or are long and no whole number of its blocks, and twice the time for few rows if both operands are
+/// transposed.
 bool delays_onednn(const MatmulStep& p) {
-  constexpr std::int64_t kWhole = 64, kPages = 2048, kFewRows = 48;
+  constexpr std::int64_t kWhole = 64, kLong = 512, kBlocks = 1024, kPages = 2048, kFewRows = 48;
   if (!uses_avx512() || !p.batch.empty()) return false;
   if (p.m < kFewRows) return p.a_col != 1 && p.b_col != 1;
-  return p.flops() > 3e8 && p.b_col == 1 && (p.n % kWhole != 0 || p.b_row % kPages == 0);
+  if (p.flops() <= 3e8 || p.b_col != 1) return false;
+  return p.n % kWhole != 0 || (p.n > kLong && p.n % kBlocks != 0) || p.b_row % kPages == 0;
 }
 bool is_float32_matmul(const MatmulStep& p) { return p.dtype == float32 && p.right_dtype == float32 && p.out_dtype == float32; }
 

@@ -1,6 +1,7 @@
 // The memory of compiled programs: what is told before a call is what the call takes, and little more than what must be there at once.
 #include <algorithm>
 
+#include "tests/backends/agree.h"
 #include "tests/ops/checks.h"
 #include "weft/backends/codegen/planner/program.h"
 #include "weft/backends/codegen/planner/simplify.h"
@@ -130,4 +131,17 @@ TEST_CASE("memory: a call takes what memory_analysis said") {
   CHECK(within(after.peak_bytes_in_use - before, room));
   CHECK(within(after.bytes_in_use - before, said.output_size_in_bytes));
   detail::release_host(held, ballast, 0);
+}
+
+TEST_CASE("memory: of a large value and a cheap function of it, one is stored") {
+  const auto gate = [](Xs v) {
+    const Array t = tanh(v[0]), half = 0.5f * (1.f + t);
+    return matmul(v[0] * half, v[1]) * half * (1.f - t);
+  };
+  const std::string kernels = same(gate, {values({512, 512}, 1), values({512, 512}, 2) * 0.01f}, 1e-4);
+  const std::string first = kernels.substr(kernels.find("kernel0:"), kernels.find("kernel1:") - kernels.find("kernel0:"));
+  int stored = 0;
+  for (std::size_t at = first.find(" written"); at != std::string::npos; at = first.find(" written", at + 1)) ++stored;
+  INFO(kernels);
+  CHECK(stored == 2);  // the hyperbolic tangent, and what is multiplied
 }

@@ -79,11 +79,15 @@ void KernelPlanner::choose_roots() {
   estimate_costs();
   stored_unless_partitioned_.assign(avals_.size(), 0);
   std::vector<Nests> nests(avals_.size());
+  std::vector<char> chosen(avals_.size());
   // Readers come before what they read.
   for (std::size_t i = j_.eqns.size(); i-- > 0;) {
     const Eqn& e = j_.eqns[i];
     for (Var v : e.outputs)
-      if (!is_root_[v] && injective_[i]) choose_root(v, i, nests[v].roots.size() >= kMostNests, nests[v].points, nests[v].gathered);
+      if (!is_root_[v] && injective_[i]) {
+        choose_root(v, i, nests[v].roots.size() >= kMostNests, nests[v].points, nests[v].gathered);
+        chosen[v] = is_root_[v] && !nests[v].gathered;
+      }
     const bool is_scatter = is_kernel_scatter(e);
     if (is_scatter && stores_updates(e)) is_root_[e.inputs[2].var()] = 1;
     if (e.outputs.empty()) continue;
@@ -109,6 +113,44 @@ void KernelPlanner::choose_roots() {
           for (Var r : nests[v].roots) n.add(r, nests[v].points / static_cast<double>(nests[v].roots.size()) / shared, anew);
       }
     }
+  }
+  std::vector<double> points;
+  for (const Nests& n : nests) points.push_back(n.points);
+  fuse_cheap_functions(chosen, points);
+}
+
+/// Of two stored values of which one is a cheap function of the other, that one is fused again: its readers compute it from what is stored.
+/// `points` is at how many points they do. Values that are moved stay, as their readers may go through memory in another order.
+void KernelPlanner::fuse_cheap_functions(const std::vector<char>& chosen, const std::vector<double>& points) {
+  // What a value is computed from that is stored and not far smaller: a variable, or none, or several or what moves elements.
+  constexpr std::int64_t kNone = -1, kOthers = -2;
+  constexpr std::int64_t kFarSmaller = 8, kCached = 64 << 10;  // bytes that are read from a cache as fast as they are computed
+  std::vector<std::int64_t> source(avals_.size(), kOthers);
+  for (std::size_t v = 0; v < avals_.size(); ++v)
+    if (is_root_[v]) source[v] = static_cast<std::int64_t>(v);
+  std::vector<char> is_moved(avals_.size());
+  for (const Eqn& e : j_.eqns)
+    for (Atom a : e.inputs)
+      if (!a.is_literal() && e.op->kind != Kind::elementwise && e.op->kind != Kind::reduce) is_moved[a.var()] = 1;
+  std::vector<double> cost(avals_.size());
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
+    const Eqn& e = j_.eqns[i];
+    if (!injective_[i] || e.outputs.size() != 1) continue;
+    const Var v = e.outputs[0];
+    std::int64_t from = kNone;
+    double sum = own_cost_[i];
+    for (Atom a : e.inputs) {
+      if (a.is_literal()) continue;
+      const bool is_small = e.op->kind == Kind::movement && j_.aval(a).size() * kFarSmaller <= avals_[v].size();
+      const std::int64_t one = is_small ? kNone : e.op->kind == Kind::elementwise ? source[a.var()] : kOthers;
+      from = from == kNone || from == one ? one : one == kNone ? from : kOthers;
+      sum += cost[a.var()];
+    }
+    const double elements = static_cast<double>(std::max<std::int64_t>(avals_[v].size(), 1));
+    if (chosen[v] && !is_moved[v] && avals_[v].size() * avals_[v].dtype.itemsize() > kCached && from != kOthers &&
+        sum * points[v] <= kCheap * elements)
+      is_root_[v] = 0;
+    if (!is_root_[v]) source[v] = from, cost[v] = sum;
   }
 }
 

@@ -133,6 +133,7 @@ class KernelPlanner {
   void estimate_own_costs();
   void estimate_costs();
   void choose_root(Var v, std::size_t eqn, bool several_nests, double points, bool gathered);
+  void fuse_cheap_functions(const std::vector<char>& chosen, const std::vector<double>& points);
 
   // root_expressions.cpp: the expression of each root.
   void cut_deep_values();
