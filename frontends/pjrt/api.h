@@ -1,6 +1,6 @@
-// The C interface between a framework and its devices, PJRT, as weft's plugin offers it: version 0.90, the layouts extension. Structures,
-// constants and their order are those of openxla's pjrt_c_api.h; names are our own where they are not seen from outside. Where that header
-// is installed, tests/pjrt/header.cpp holds these declarations against it.
+// The C interface between a framework and its devices, PJRT, as weft's plugin offers it: version 0.93, the extensions for layouts and
+// shardings. Structures, constants and their order are those of openxla's pjrt_c_api.h; names are our own where they are not seen from
+// outside. Where that header is installed, tests/pjrt/header.cpp holds these declarations against it.
 //
 // Every call takes one structure: a head, what goes in, and what comes out. Many have the same form, so they share a template.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace weft::pjrt {
 
-inline constexpr int kMajorVersion = 0, kMinorVersion = 90;
+inline constexpr int kMajorVersion = 0, kMinorVersion = 93;
 
 /// A part of the interface beyond its table: a list, each with a number that says what it is.
 struct Extension {
@@ -17,7 +17,7 @@ struct Extension {
   int type;
   Extension* next;
 };
-inline constexpr int kLayoutsExtension = 4;
+inline constexpr int kLayoutsExtension = 4, kShardingsExtension = 19;
 
 /// What begins every structure: its size as the caller knows it.
 struct Head {
@@ -574,6 +574,15 @@ struct DefaultLayoutArgs {
   const std::int64_t* dims;
   std::size_t num_dims;
   MemoryLayout* layout;
+};
+/// What `owner` holds, until it is given back by `release(owner)`.
+struct DeviceAttributesArgs {
+  Head head;
+  Device* object;
+  const NamedValue* list;
+  std::size_t size;
+  void* owner;
+  void (*release)(void* owner);
 };
 struct PluginAttributesArgs {
   Head head;

@@ -144,6 +144,11 @@ void Device_LocalHardwareId(ValueArgs<Device, int>& a) { a.value = a.object->loc
 void Device_AddressableMemories(ListArgs<Device, Memory* const>& a) { give_list(a, a.object->memories); }
 void Device_DefaultMemory(ValueArgs<Device, Memory*>& a) { a.value = a.object->default_memory(); }
 
+void Device_GetAttributes(DeviceAttributesArgs& a) {
+  a.list = a.object->description.attributes.data(), a.size = a.object->description.attributes.size();
+  a.owner = nullptr, a.release = [](void*) {};  // the list is the description's
+}
+
 void Device_MemoryStats(MemoryStatsArgs& a) {
   const MemoryStats s = a.device->device.memory_stats();
   const auto unknown = MemoryStatsArgs::Known{0, false};

@@ -93,7 +93,13 @@ struct Executable {
   std::vector<std::size_t> dim_counts, kind_sizes;
   std::vector<const char*> kinds;
   std::vector<std::unique_ptr<MemoryLayout>> layouts;
-  std::vector<MemoryLayout*> layout_pointers;
+  std::vector<MemoryLayout*> layout_pointers, argument_layout_pointers;
+  struct Shardings {
+    std::vector<std::string> messages;  // none, unless the program is for several devices
+    std::vector<const char*> pointers;
+    std::vector<std::size_t> sizes;
+  };
+  Shardings argument_shardings, result_shardings;
 
  private:
   std::once_flag costs_asked_;

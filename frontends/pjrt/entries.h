@@ -131,7 +131,8 @@
   E(Executable_GetCompileOptions, BytesArgs<Executable>)                                           \
   E(Buffer_DonateWithControlDependency, DonateLaterArgs)                                           \
   E(Event_Create, MadeArgs<Event>)                                                                 \
-  E(Event_Set, EventSetArgs)
+  E(Event_Set, EventSetArgs)                                                                       \
+  E(Device_GetAttributes, DeviceAttributesArgs)
 // clang-format on
 
 namespace weft::pjrt {
@@ -154,6 +155,15 @@ struct LayoutsExtension {
   Error* (*Buffer_MemoryLayout)(ValueArgs<Buffer, MemoryLayout*>*);
   Error* (*Topology_GetDefaultLayout)(DefaultLayoutArgs<Topology>*);
   Error* (*Executable_GetOutputLayouts)(CountedArgs<Executable, MemoryLayout*>*);
+  Error* (*Executable_GetParameterLayouts)(CountedArgs<Executable, MemoryLayout*>*);
+};
+
+/// Serialised xla.OpSharding messages: a list of them, and of their sizes; null for what is not sharded.
+using ShardingsArgs = TwoListsArgs<Executable, const char* const, const std::size_t>;
+struct ShardingsExtension {
+  Extension base;
+  Error* (*Executable_ParameterShardings)(ShardingsArgs*);
+  Error* (*Executable_OutputShardings)(ShardingsArgs*);
 };
 
 namespace calls {
@@ -166,6 +176,9 @@ void Client_GetDefaultLayout(DefaultLayoutArgs<Client>& a);
 void Buffer_MemoryLayout(ValueArgs<Buffer, MemoryLayout*>& a);
 void Topology_GetDefaultLayout(DefaultLayoutArgs<Topology>& a);
 void Executable_GetOutputLayouts(CountedArgs<Executable, MemoryLayout*>& a);
+void Executable_GetParameterLayouts(CountedArgs<Executable, MemoryLayout*>& a);
+void Executable_ParameterShardings(ShardingsArgs& a);
+void Executable_OutputShardings(ShardingsArgs& a);
 }  // namespace calls
 
 /// The table, made once.

@@ -43,13 +43,17 @@ void message_of(TextArgs<const Error>* a) { a->text = a->object->message.c_str()
 }  // namespace
 
 const Api* api() {
-  static LayoutsExtension layouts = {{sizeof(LayoutsExtension), kLayoutsExtension, nullptr},
+  static ShardingsExtension shardings = {{sizeof(ShardingsExtension), kShardingsExtension, nullptr},
+                                         &call_of<ShardingsArgs, calls::Executable_ParameterShardings>,
+                                         &call_of<ShardingsArgs, calls::Executable_OutputShardings>};
+  static LayoutsExtension layouts = {{sizeof(LayoutsExtension), kLayoutsExtension, &shardings.base},
                                      &call_of<ObjectArgs<MemoryLayout>, calls::MemoryLayout_Destroy>,
                                      &call_of<BytesArgs<MemoryLayout>, calls::MemoryLayout_Serialize>,
                                      &call_of<DefaultLayoutArgs<Client>, calls::Client_GetDefaultLayout>,
                                      &call_of<ValueArgs<Buffer, MemoryLayout*>, calls::Buffer_MemoryLayout>,
                                      &call_of<DefaultLayoutArgs<Topology>, calls::Topology_GetDefaultLayout>,
-                                     &call_of<CountedArgs<Executable, MemoryLayout*>, calls::Executable_GetOutputLayouts>};
+                                     &call_of<CountedArgs<Executable, MemoryLayout*>, calls::Executable_GetOutputLayouts>,
+                                     &call_of<CountedArgs<Executable, MemoryLayout*>, calls::Executable_GetParameterLayouts>};
   static const Api table = [] {
     Api t{};
     t.head = {sizeof(Api), &layouts.base};

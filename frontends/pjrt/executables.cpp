@@ -50,23 +50,40 @@ void give_bytes(BytesArgs<T>& a, std::string bytes) {
   a.release = [](void* owner) { delete static_cast<std::string*>(owner); };
 }
 
+Executable::Shardings shardings_of(const std::vector<Port>& ports) {
+  Executable::Shardings out;
+  for (const Port& p : ports) out.messages.push_back(sharding_message(p));
+  for (const std::string& m : out.messages) out.pointers.push_back(m.data()), out.sizes.push_back(m.size());
+  return out;
+}
+void give_shardings(ShardingsArgs& a, const Executable::Shardings& s, std::size_t count) {
+  a.size = count;
+  a.first = s.messages.empty() ? nullptr : s.pointers.data(), a.second = s.messages.empty() ? nullptr : s.sizes.data();
+}
+
 std::string_view view(const char* data, std::size_t size) { return size ? std::string_view(data, size) : std::string_view(); }
 
 }  // namespace
 
 Executable::Executable(std::shared_ptr<const Compiled> c) : compiled(std::move(c)) {
+  const auto add_layout = [&](const Port& p) {
+    layouts.push_back(std::make_unique<MemoryLayout>(MemoryLayout{layout_text(p.order, p.dims.size())}));
+    return layouts.back().get();
+  };
   for (const Port& p : compiled->results) {
     types.push_back(p.type);
     dims.insert(dims.end(), p.dims.begin(), p.dims.end());
     dim_counts.push_back(p.dims.size());
     kinds.push_back(p.memory_kind), kind_sizes.push_back(std::strlen(p.memory_kind));
-    layouts.push_back(std::make_unique<MemoryLayout>(MemoryLayout{layout_text(p.order, p.dims.size())}));
-    layout_pointers.push_back(layouts.back().get());
+    layout_pointers.push_back(add_layout(p));
   }
+  for (const Port& p : compiled->arguments) argument_layout_pointers.push_back(add_layout(p));
   const auto is_ordered = [](const Port& p) { return !p.order.is_default(); };
   const bool has_layouts = std::any_of(compiled->arguments.begin(), compiled->arguments.end(), is_ordered) ||
                            std::any_of(compiled->results.begin(), compiled->results.end(), is_ordered);
-  program = (compiled->num_devices > 1 && compiled->num_replicas() == 1) || has_layouts ? outline_of(*compiled) : compiled->code;
+  const bool is_sharded = compiled->num_devices > 1 && compiled->num_replicas() == 1;
+  program = is_sharded || has_layouts ? outline_of(*compiled) : compiled->code;
+  if (is_sharded) argument_shardings = shardings_of(compiled->arguments), result_shardings = shardings_of(compiled->results);
 }
 
 const std::vector<NamedValue>& Executable::costs() {
@@ -212,6 +229,13 @@ void Buffer_MemoryLayout(ValueArgs<Buffer, MemoryLayout*>& a) {
 void Executable_GetOutputLayouts(CountedArgs<Executable, MemoryLayout*>& a) {
   a.list = a.object->layout_pointers.data(), a.size = a.object->layout_pointers.size();
 }
+void Executable_GetParameterLayouts(CountedArgs<Executable, MemoryLayout*>& a) {
+  a.list = a.object->argument_layout_pointers.data(), a.size = a.object->argument_layout_pointers.size();
+}
+void Executable_ParameterShardings(ShardingsArgs& a) {
+  give_shardings(a, a.object->argument_shardings, a.object->compiled->arguments.size());
+}
+void Executable_OutputShardings(ShardingsArgs& a) { give_shardings(a, a.object->result_shardings, a.object->compiled->results.size()); }
 
 }  // namespace calls
 }  // namespace weft::pjrt

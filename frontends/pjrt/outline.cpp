@@ -13,15 +13,23 @@
 namespace weft::pjrt {
 namespace {
 
-std::string sharding_text(const Port& p) {
-  if (!p.sharding) return "{replicated}";
+/// How an array is cut: dimensions of tiles, those of copies and partial sums behind them, and the tiles' devices. Without dimensions:
+/// each device has all of it.
+struct Tiling {
+  std::vector<std::int64_t> tiles;
+  std::vector<std::size_t> devices;
+  bool is_copied = false, is_addend = false;
+};
+
+Tiling tiling_of(const Port& p) {
+  if (!p.sharding) return {};
   const detail::MeshAxes& mesh = p.sharding->mesh().axes();
   const PartitionSpec& spec = p.sharding->spec();
   const int first = p.is_sum ? 1 : 0, num_dims = p.whole.ndim() - first;
   std::vector<std::int64_t> tiles;
   std::int64_t count = 1;
   for (int d = 0; d < num_dims; ++d) tiles.push_back(mesh.size_of(spec.axes_of(p.stored_at(d)))), count *= tiles.back();
-  if (count == 1 && !p.is_sum) return "{replicated}";
+  if (count == 1 && !p.is_sum) return {};
   // The tiles' dimensions are followed by those of the devices that have the same tile: copies, then partial sums, by the mesh's axes in
   // order.
   std::vector<std::string> of_copies, of_addends;
@@ -37,16 +45,21 @@ std::string sharding_text(const Port& p) {
     places.push_back({{tile, mesh.coordinate(at, of_copies), mesh.coordinate(at, of_addends)}, p.partition_of[k]});
   }
   std::sort(places.begin(), places.end());
-  std::vector<std::size_t> devices;
-  for (const auto& [place, device] : places) devices.push_back(device);
   const std::int64_t copies = mesh.size_of(of_copies), addends = mesh.size_of(of_addends);
-  std::vector<std::string> kinds;
-  if (copies > 1) tiles.push_back(copies), kinds.emplace_back("replicated");
-  if (addends > 1) tiles.push_back(addends), kinds.emplace_back("unreduced");
-  const std::string last = addends > 1  ? fmt::format(" last_tile_dims={{{}}}", fmt::join(kinds, ", "))
-                           : copies > 1 ? " last_tile_dim_replicate"
-                                        : "";
-  return fmt::format("{{devices=[{}]{}{}}}", fmt::join(tiles, ","), fmt::join(devices, ","), last);
+  Tiling t{std::move(tiles), {}, copies > 1, addends > 1};
+  if (t.is_copied) t.tiles.push_back(copies);
+  if (t.is_addend) t.tiles.push_back(addends);
+  for (const auto& [place, device] : places) t.devices.push_back(device);
+  return t;
+}
+
+std::string sharding_text(const Port& p) {
+  const Tiling t = tiling_of(p);
+  if (t.tiles.empty()) return "{replicated}";
+  const char* const last = t.is_addend   ? t.is_copied ? " last_tile_dims={replicated, unreduced}" : " last_tile_dims={unreduced}"
+                           : t.is_copied ? " last_tile_dim_replicate"
+                                         : "";
+  return fmt::format("{{devices=[{}]{}{}}}", fmt::join(t.tiles, ","), fmt::join(t.devices, ","), last);
 }
 
 std::string type_text(const Port& p) {
@@ -80,6 +93,34 @@ std::string layouts_text(const Compiled& c) {
 }
 
 }  // namespace
+
+// The numbers of fields and kinds are those of xla/xla_data.proto.
+std::string sharding_message(const Port& p) {
+  constexpr std::uint64_t kType = 1, kTileDims = 3, kTileDevices = 4, kCopiesAreLast = 6, kLastDims = 8;  // fields
+  constexpr std::uint64_t kReplicated = 0, kOther = 3, kUnreduced = 6;                                    // kinds of sharding
+  constexpr std::uint64_t kNumber = 0, kBytes = 2;                                                        // how fields are written
+  const auto number = [](std::string& out, std::uint64_t v) {
+    for (; v >= 0x80; v >>= 7) out.push_back(static_cast<char>(v | 0x80));
+    out.push_back(static_cast<char>(v));
+  };
+  std::string out;
+  const auto one = [&](std::uint64_t field, std::uint64_t v) { number(out, field << 3 | kNumber), number(out, v); };
+  const auto list = [&](std::uint64_t field, const auto& values) {
+    std::string packed;
+    for (const auto v : values) number(packed, static_cast<std::uint64_t>(v));
+    number(out, field << 3 | kBytes), number(out, packed.size());
+    out += packed;
+  };
+  const Tiling t = tiling_of(p);
+  one(kType, t.tiles.empty() ? kReplicated : kOther);
+  if (t.tiles.empty()) return out;
+  list(kTileDims, t.tiles), list(kTileDevices, t.devices);
+  if (t.is_addend)
+    list(kLastDims, t.is_copied ? std::vector{kReplicated, kUnreduced} : std::vector{kUnreduced});
+  else if (t.is_copied)
+    one(kCopiesAreLast, 1);
+  return out;
+}
 
 std::string outline_of(const Compiled& c) {
   std::vector<std::string> arguments, parameters, types, shardings, values, lines;

@@ -9,5 +9,7 @@ namespace weft::pjrt {
 
 /// A module in MLIR's text form with the program's name, types, shardings and layouts, as XLA writes these, whose function gives zeros.
 std::string outline_of(const Compiled& compiled);
+/// The sharding of an argument or a result as a serialised xla.OpSharding message (xla/xla_data.proto).
+std::string sharding_message(const Port& p);
 
 }  // namespace weft::pjrt

@@ -3,11 +3,11 @@
 
 using namespace pjrt_test;
 
-TEST_CASE("pjrt: the table has every call, of version 0.90") {
+TEST_CASE("pjrt: the table has every call, of version 0.93") {
   const Api& t = plugin();
   CHECK(t.head.struct_size == sizeof(Api));
   CHECK(t.version.major == 0);
-  CHECK(t.version.minor == 90);
+  CHECK(t.version.minor == 93);
   CHECK((t.Error_Destroy ? true : false));
   CHECK((t.Error_Message ? true : false));
 #define CHECK_THERE(name, ...) CHECK_MESSAGE((t.name ? true : false), #name);
@@ -42,6 +42,12 @@ TEST_CASE("pjrt: clients, devices and memories") {
     auto attributes = args<CountedArgs<DeviceDescription, const NamedValue>>();
     attributes.object = about;
     CALL(DeviceDescription_Attributes, attributes);
+    auto of_device = args<DeviceAttributesArgs>();
+    of_device.object = d;
+    CALL(Device_GetAttributes, of_device);
+    CHECK(of_device.list == attributes.list);
+    CHECK(of_device.size == attributes.size);
+    of_device.release(of_device.owner);
     CHECK(value_of(t.Device_IsAddressable, d));
     CHECK(value_of(t.Device_LocalHardwareId, d) == static_cast<int>(i));
     const std::vector<Memory*> memories = list_of(t.Device_AddressableMemories, d);

@@ -286,12 +286,22 @@ SAME_SIZE(PJRT_Api_Version, Version); SAME(PJRT_Api_Version, major_version, Vers
 SAME_SIZE(PJRT_Extension_Base, Extension); SAME(PJRT_Extension_Base, type, Extension, type); SAME(PJRT_Extension_Base, next, Extension, next);
 SAME_SIZE(PJRT_Buffer_CopyRawToHostFuture_Callback_Args, RawToHostLaterCallbackArgs); SAME(PJRT_Buffer_CopyRawToHostFuture_Callback_Args, struct_size, RawToHostLaterCallbackArgs, struct_size); SAME(PJRT_Buffer_CopyRawToHostFuture_Callback_Args, callback_data, RawToHostLaterCallbackArgs, data); SAME(PJRT_Buffer_CopyRawToHostFuture_Callback_Args, error_code, RawToHostLaterCallbackArgs, code); SAME(PJRT_Buffer_CopyRawToHostFuture_Callback_Args, error_message, RawToHostLaterCallbackArgs, message); SAME(PJRT_Buffer_CopyRawToHostFuture_Callback_Args, error_message_size, RawToHostLaterCallbackArgs, message_size); SAME(PJRT_Buffer_CopyRawToHostFuture_Callback_Args, dst, RawToHostLaterCallbackArgs, out);
 SAME_SIZE(PJRT_Buffer_DonateWithControlDependency_Callback_Args, DonateLaterCallbackArgs); SAME(PJRT_Buffer_DonateWithControlDependency_Callback_Args, struct_size, DonateLaterCallbackArgs, struct_size); SAME(PJRT_Buffer_DonateWithControlDependency_Callback_Args, callback_data, DonateLaterCallbackArgs, data); SAME(PJRT_Buffer_DonateWithControlDependency_Callback_Args, error_code, DonateLaterCallbackArgs, code); SAME(PJRT_Buffer_DonateWithControlDependency_Callback_Args, error_message, DonateLaterCallbackArgs, message); SAME(PJRT_Buffer_DonateWithControlDependency_Callback_Args, error_message_size, DonateLaterCallbackArgs, message_size);
-SAME_SIZE(PJRT_Api, Api);
+#if PJRT_API_MINOR >= 92
+SAME_SIZE(PJRT_Device_GetAttributes_Args, DeviceAttributesArgs); SAME(PJRT_Device_GetAttributes_Args, device, DeviceAttributesArgs, object); SAME(PJRT_Device_GetAttributes_Args, attributes, DeviceAttributesArgs, list); SAME(PJRT_Device_GetAttributes_Args, num_attributes, DeviceAttributesArgs, size); SAME(PJRT_Device_GetAttributes_Args, device_attributes, DeviceAttributesArgs, owner); SAME(PJRT_Device_GetAttributes_Args, attributes_deleter, DeviceAttributesArgs, release);
 #define SAME_PLACE(name, ...) static_assert(offsetof(PJRT_Api, PJRT_##name) == offsetof(Api, name), #name);
+#else  // the header's table ends where what it does not know begins
+#define PJRT_Device_GetAttributes PJRT_Event_Set
+#define SAME_PLACE(name, ...) static_assert(offsetof(PJRT_Api, PJRT_##name) == offsetof(Api, name) || offsetof(Api, name) == sizeof(PJRT_Api), #name);
+#endif
+static_assert(sizeof(PJRT_Api) >= sizeof(Api) || sizeof(PJRT_Api) == offsetof(Api, Device_GetAttributes));
 SAME_PLACE(Error_Destroy)
 SAME_PLACE(Error_Message)
 WEFT_PJRT_ENTRIES(SAME_PLACE)
+#if PJRT_API_MINOR >= 93
 SAME_SIZE(PJRT_Layouts_Extension, LayoutsExtension);
+#else
+static_assert(sizeof(PJRT_Layouts_Extension) == offsetof(LayoutsExtension, Executable_GetParameterLayouts));
+#endif
 static_assert(offsetof(PJRT_Layouts_Extension, PJRT_Layouts_MemoryLayout_Destroy) == offsetof(LayoutsExtension, MemoryLayout_Destroy));
 static_assert(offsetof(PJRT_Layouts_Extension, PJRT_Layouts_MemoryLayout_Serialize) == offsetof(LayoutsExtension, MemoryLayout_Serialize));
 static_assert(offsetof(PJRT_Layouts_Extension, PJRT_Layouts_PJRT_Client_GetDefaultLayout) == offsetof(LayoutsExtension, Client_GetDefaultLayout));
@@ -303,7 +313,7 @@ SAME_SIZE(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args, DefaultLayoutArgs<Clie
 SAME_SIZE(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args, Own_Executable_GetCostAnalysis);
 using OutputLayouts = CountedArgs<Executable, MemoryLayout*>;
 static_assert(offsetof(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args, num_outputs) == offsetof(OutputLayouts, size));
-static_assert(PJRT_API_MAJOR == kMajorVersion && PJRT_API_MINOR >= kMinorVersion);
+static_assert(PJRT_API_MAJOR == kMajorVersion && PJRT_API_MINOR >= 90);
 static_assert(int(PJRT_Extension_Type_Layouts) == kLayoutsExtension);
 #define CODE(THEIRS, ours) static_assert(int(PJRT_Error_Code_##THEIRS) == int(Code::ours));
 CODE(OK, ok) CODE(CANCELLED, cancelled) CODE(UNKNOWN, unknown) CODE(INVALID_ARGUMENT, invalid_argument) CODE(DEADLINE_EXCEEDED, deadline_exceeded)
