@@ -70,6 +70,9 @@ State read_state(const std::optional<std::string>& answer) {
 std::string named_processes(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "process" : "processes", fmt::join(ranks, ", "));
 }
+std::string missing_processes(const std::vector<int>& ranks) {
+  return named_processes(ranks) + (ranks.size() == 1 ? " is missing" : " are missing");
+}
 
 ProcessWorld::ProcessWorld(std::unique_ptr<ControlServer> server, std::unique_ptr<ControlClient> client, Transport* transport, int rank,
                            int size, Seconds timeout, bool check)
@@ -210,7 +213,7 @@ void ProcessWorld::throw_earlier_failure(const CollectiveLabel& label) {
           label.text,
           own               ? std::string("the others have given up waiting for this process")
           : missing.empty() ? std::string("the processes no longer run together")
-                            : named_processes(missing) + " is missing",
+                            : missing_processes(missing),
           report),
       label.loc);
 }
@@ -449,7 +452,7 @@ void CollectiveCall::look_for_faults(const std::vector<int>& waiting_for, bool l
     world_.give_up(
         label_, missing,
         late ? fmt::format("{} did not come within {:.3g} s (WEFT_COLLECTIVE_TIMEOUT): {}", named_processes(missing), seconds, who)
-             : fmt::format("{} is missing: {}", named_processes(missing), who));
+             : fmt::format("{}: {}", missing_processes(missing), who));
   if (late)
     world_.give_up(label_, waiting_for,
                    fmt::format("a message from or to {} has not come through within {:.3g} s, though all processes are in it",

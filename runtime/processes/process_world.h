@@ -36,6 +36,8 @@ struct ProcessLayout {
 
 /// "process 3", "processes 0, 1".
 std::string named_processes(const std::vector<int>& ranks);
+/// "process 3 is missing", "processes 0, 2 are missing".
+std::string missing_processes(const std::vector<int>& ranks);
 
 /// The description of a collective that processes compare.
 struct CollectiveLabel {
