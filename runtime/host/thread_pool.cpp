@@ -49,9 +49,10 @@ void futex_wake(std::atomic<std::uint32_t>& word, int threads) {
 
 std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
-/// How long a thread waits for what is about to happen before it sleeps: as long as waking one has taken lately, which is at most twice
-/// the cost of the better choice (Karlin, Manasse, McGeoch, Owicki, "Competitive randomized algorithms for nonuniform problems", 1990).
-/// That is microseconds on a machine of one's own, and milliseconds where a hypervisor has given the processor away meanwhile.
+/// How long a thread waits for what is about to happen before it sleeps: as long as waking one has taken at most lately, since waiting as
+/// long as sleeping costs is at most twice the cost of the better choice (Karlin, Manasse, McGeoch, Owicki, "Competitive randomized
+/// algorithms for nonuniform problems", 1990). That is microseconds on a machine of one's own, and milliseconds where a hypervisor has
+/// given the processor away meanwhile.
 class SpinBudget {
  public:
   /// Waits while `waits()`, at most so long; whether it has ended.
@@ -70,12 +71,11 @@ class SpinBudget {
   /// A thread that was woken at `since` runs now.
   void woken(std::int64_t since) {
     const std::int64_t took = std::clamp<std::int64_t>(now_ns() - since, 0, kMost);
-    const std::int64_t cost = cost_.load(std::memory_order_relaxed);
-    cost_.store(cost + (took - cost) / 8, std::memory_order_relaxed);
+    cost_.store(std::max(took, cost_.load(std::memory_order_relaxed) * 7 / 8), std::memory_order_relaxed);
   }
 
  private:
-  static constexpr std::int64_t kMost = 2'000'000;
+  static constexpr std::int64_t kMost = 5'000'000;
   static constexpr int kYield = 50;
   std::atomic<std::int64_t> cost_{50'000};
 };
