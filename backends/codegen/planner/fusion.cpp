@@ -128,10 +128,10 @@ void KernelPlanner::fuse_cheap_functions(const std::vector<char>& chosen, const 
   std::vector<std::int64_t> source(avals_.size(), kOthers);
   for (std::size_t v = 0; v < avals_.size(); ++v)
     if (is_root_[v]) source[v] = static_cast<std::int64_t>(v);
-  std::vector<char> is_moved(avals_.size());
+  std::vector<char> is_read_elsewhere(avals_.size());  // by what is not elementwise and no reduction
   for (const Eqn& e : j_.eqns)
     for (Atom a : e.inputs)
-      if (!a.is_literal() && e.op->kind != Kind::elementwise && e.op->kind != Kind::reduce) is_moved[a.var()] = 1;
+      if (!a.is_literal() && e.op->kind != Kind::elementwise && e.op->kind != Kind::reduce) is_read_elsewhere[a.var()] = 1;
   std::vector<double> cost(avals_.size());
   for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
     const Eqn& e = j_.eqns[i];
@@ -147,7 +147,7 @@ void KernelPlanner::fuse_cheap_functions(const std::vector<char>& chosen, const 
       sum += cost[a.var()];
     }
     const double elements = static_cast<double>(std::max<std::int64_t>(avals_[v].size(), 1));
-    if (chosen[v] && !is_moved[v] && avals_[v].size() * avals_[v].dtype.itemsize() > kCached && from != kOthers &&
+    if (chosen[v] && !is_read_elsewhere[v] && avals_[v].size() * avals_[v].dtype.itemsize() > kCached && from != kOthers &&
         sum * points[v] <= kCheap * elements)
       is_root_[v] = 0;
     if (!is_root_[v]) source[v] = from, cost[v] = sum;

@@ -19,6 +19,7 @@
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/prune.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/same_operation.h"
 #include "weft/core/ops/contraction/dot_expand.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/composite.h"
@@ -328,8 +329,7 @@ class Simplifier {
     const auto [first, last] = seen_.equal_range(h);
     for (auto it = first; it != last; ++it) {
       const Eqn& other = eqns_[it->second];
-      if (other.op == e.op && other.inputs == in && same_types(other, out_avals) && e.op->params_equal(*other.params, *e.params))
-        return &other;
+      if (other.inputs == in && same_types(other, out_avals) && same_operation(other, e)) return &other;
     }
     return nullptr;
   }

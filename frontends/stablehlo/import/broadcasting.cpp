@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/ops/movement/movement.h"
@@ -14,32 +16,39 @@ namespace weft::detail::mlir {
 namespace {
 
 struct Broadcasting {
-  const char *name, *of_one_shape;
+  const char* name;
   Elements elements = Elements::computed;
 };
 constexpr Broadcasting kBroadcasting[] = {
-    {"chlo.broadcast_add", "stablehlo.add"},
-    {"chlo.broadcast_and", "stablehlo.and"},
-    {"chlo.broadcast_atan2", "stablehlo.atan2"},
-    {"chlo.broadcast_compare", "stablehlo.compare"},
-    {"chlo.broadcast_complex", "stablehlo.complex"},
-    {"chlo.broadcast_divide", "stablehlo.divide"},
-    {"chlo.broadcast_maximum", "stablehlo.maximum", Elements::moved},
-    {"chlo.broadcast_minimum", "stablehlo.minimum", Elements::moved},
-    {"chlo.broadcast_multiply", "stablehlo.multiply"},
-    {"chlo.broadcast_next_after", "chlo.next_after"},
-    {"chlo.broadcast_or", "stablehlo.or"},
-    {"chlo.broadcast_polygamma", "chlo.polygamma"},
-    {"chlo.broadcast_power", "stablehlo.power"},
-    {"chlo.broadcast_remainder", "stablehlo.remainder"},
-    {"chlo.broadcast_select", "stablehlo.select", Elements::moved},
-    {"chlo.broadcast_shift_left", "stablehlo.shift_left"},
-    {"chlo.broadcast_shift_right_arithmetic", "stablehlo.shift_right_arithmetic"},
-    {"chlo.broadcast_shift_right_logical", "stablehlo.shift_right_logical"},
-    {"chlo.broadcast_subtract", "stablehlo.subtract"},
-    {"chlo.broadcast_xor", "stablehlo.xor"},
-    {"chlo.broadcast_zeta", "chlo.zeta"},
+    {"chlo.broadcast_add"},
+    {"chlo.broadcast_and"},
+    {"chlo.broadcast_atan2"},
+    {"chlo.broadcast_compare"},
+    {"chlo.broadcast_complex"},
+    {"chlo.broadcast_divide"},
+    {"chlo.broadcast_maximum", Elements::moved},
+    {"chlo.broadcast_minimum", Elements::moved},
+    {"chlo.broadcast_multiply"},
+    {"chlo.broadcast_next_after"},
+    {"chlo.broadcast_or"},
+    {"chlo.broadcast_polygamma"},
+    {"chlo.broadcast_power"},
+    {"chlo.broadcast_remainder"},
+    {"chlo.broadcast_select", Elements::moved},
+    {"chlo.broadcast_shift_left"},
+    {"chlo.broadcast_shift_right_arithmetic"},
+    {"chlo.broadcast_shift_right_logical"},
+    {"chlo.broadcast_subtract"},
+    {"chlo.broadcast_xor"},
+    {"chlo.broadcast_zeta"},
 };
+
+/// The operation of operands of one shape is StableHLO's of the same name or, where it has none, chlo's.
+std::string of_one_shape(std::string_view name) {
+  name.remove_prefix(std::string_view("chlo.broadcast_").size());
+  std::string plain = fmt::format("stablehlo.{}", name);
+  return find_import(plain) ? plain : fmt::format("chlo.{}", name);
+}
 
 /// The dimensions of the result that an operand's are: the last ones, unless broadcast_dimensions says which those of the operand of lower
 /// rank are.
@@ -74,14 +83,10 @@ Values import_broadcasting(OpCall& c) {
     operands.push_back(c.value(i));
     if (in[i].shape() != shape) operands.back().array = broadcast_in_dim(in[i], shape, dims[i], c.loc);
   }
-  for (const Broadcasting& b : kBroadcasting) {
-    if (c.op.name != b.name) continue;
-    Operation op = c.op;
-    op.name = b.of_one_shape;
-    OpCall call(c.importer(), op, std::move(operands), c.loc);
-    return find_import(op.name)(call);
-  }
-  c.fail("is not an operation that broadcasts");
+  Operation op = c.op;
+  op.name = of_one_shape(c.op.name);
+  OpCall call(c.importer(), op, std::move(operands), c.loc);
+  return find_import(op.name)(call);
 }
 const bool broadcasting_imported = [] {
   for (const Broadcasting& b : kBroadcasting) Import(b.name, import_broadcasting, b.elements);

@@ -8,6 +8,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/jaxpr_copy.h"
+#include "weft/core/ir/same_operation.h"
 #include "weft/core/ops/elementwise/branches.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/trace/trace.h"
@@ -46,7 +47,7 @@ class Ties {
     const Eqn *x = maker_[a.var()], *y = maker_[b.var()];
     if (!x || !y || has_effects(*x) || x->outputs.size() != 1 || d_.avals[a.var()] != d_.avals[b.var()]) return false;
     const auto same_literal = [&](Atom p, Atom q) { return p.is_literal() && q.is_literal() && literal(p) == literal(q); };
-    return x->op == y->op && x->op->params_equal(*x->params, *y->params) && std::ranges::equal(x->inputs, y->inputs, same_literal);
+    return same_operation(*x, *y) && std::ranges::equal(x->inputs, y->inputs, same_literal);
   }
 
   const JaxprData& d_;
