@@ -20,7 +20,7 @@ using Parts = std::vector<double>;
 
 constexpr double kUlps = 32;   // that are no difference
 constexpr double kTimes = 16;  // what a disturbance may change more
-constexpr int kRuns = 8, kMoreRuns = 40;
+constexpr int kRuns = 8, kMoreRuns = 40, kMixedRuns = 24;
 
 double epsilon(DType t) {
   const DType part = t.real_part();
@@ -97,9 +97,10 @@ std::string differing(const Jaxpr& program, const std::vector<Array>& inputs, co
   if (!any) return {};
 
   ++compare_counts().disturbed;
-  for (int run = 0; run < kMoreRuns && any; ++run) {
-    const bool overflows = run % 2 != 0;
-    const std::vector<Array> other = disturbed(program, inputs, static_cast<std::uint64_t>(run), overflows);
+  Decisions decisions;
+  for (int run = 0; run < kMoreRuns + kMixedRuns && any; ++run) {
+    const bool overflows = run % 2 != 0, mixed = run >= kMoreRuns;
+    const std::vector<Array> other = disturbed(program, inputs, static_cast<std::uint64_t>(run), overflows, decisions, mixed);
     any = run < kRuns;
     for (std::size_t k = 0; k < all.size(); ++k) {
       Compared& c = all[k];

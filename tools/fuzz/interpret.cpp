@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "tools/fuzz/values.h"
 #include "weft/backends/interp/interp.h"
@@ -265,10 +266,17 @@ Array any_in_wild_lines(const Array& x, const Array& result, int dimensions, Ran
   return result.dtype().is_complex() ? complex(changed(real(result)), changed(imag(result))) : changed(result);
 }
 
+/// Whether an operation makes integers or bools of floats, element by element.
+bool decides(const Eqn& e, std::span<const Array> operands, std::span<const Array> results) {
+  return e.op->kind == Kind::elementwise && !results[0].dtype().is_inexact() && !results[0].dtype().is_key() &&
+         std::any_of(operands.begin(), operands.end(), [](const Array& x) { return x.dtype().is_inexact(); });
+}
+
 struct Disturb final : Hook {
   // Neighbouring seeds give overlapping sequences, so the first random bits are the seed of another generator.
   Disturb(std::uint64_t seed, bool large, bool all)
       : random(Random(seed).bits()), overflows(large), conversions(all), zeros(random.chance(0.3)) {}
+  Disturb(std::uint64_t seed, bool large, Decisions& those, bool mix) : Disturb(seed, large, false) { decisions = &those, mixed = mix; }
   void before(const Eqn& e, std::vector<Array>& operands) override {
     exact = keeps_integers(*e.op) && std::all_of(operands.begin(), operands.end(), small_integers);
     if (sums_up(*e.op)) again = operands;
@@ -280,6 +288,7 @@ struct Disturb final : Hook {
     for (Array& x : operands) x = other_nans(x, random);
   }
   void after(const Eqn& e, std::vector<Array>& results) override {
+    if (decisions && decides(e, operands_before, results)) decisions->met(results[0], mixed ? &random : nullptr);
     if (exact && std::all_of(results.begin(), results.end(), small_integers)) return;
     const bool converts = conversions && find_rule<ConversionTransform>(*e.op);
     if (!is_exact(*e.op) || converts)
@@ -318,7 +327,8 @@ struct Disturb final : Hook {
   }
   Random random;
   std::vector<Array> operands_before, again;
-  bool overflows, conversions, exact = false;
+  bool overflows, conversions, exact = false, mixed = false;
+  Decisions* decisions = nullptr;
   bool zeros;  // whatever cancels is zero and stays so, which decides signs in factorisations
 };
 
@@ -340,6 +350,38 @@ std::vector<Array> all_values(const Jaxpr& program, std::span<const Array> input
   std::vector<Atom> outputs;
   for (std::size_t v = 0; v < d.avals.size(); ++v) outputs.push_back(Atom::var(static_cast<Var>(v)));
   return interpret_with(none, with_outputs(program, outputs), inputs);
+}
+
+void Decisions::met(Array& result, Random* random) {
+  if (next_ == decisions_.size()) decisions_.push_back({result});
+  std::vector<Array>& seen = decisions_[next_++];
+  if (seen[0].aval() != result.aval()) return;  // other loops and branches were taken
+  const auto same = [&](const Array& x) { return bytes_of(x) == bytes_of(result); };
+  if (!random) {
+    if (std::none_of(seen.begin(), seen.end(), same)) seen.push_back(result);
+    return;
+  }
+  // Each element the least or the largest that was seen, or any, however seldom it was.
+  enum class Choice { least, largest, any } const choice = random->pick({Choice::least, Choice::largest, Choice::any, Choice::any});
+  std::vector<std::vector<double>> values;
+  for (const Array& x : seen) values.push_back(x.to_vector<double>());
+  std::vector<double> mixed = values[0];
+  for (std::size_t i = 0; i < mixed.size(); ++i) {
+    std::set<double> here;
+    for (const std::vector<double>& v : values) here.insert(v[i]);
+    const int at = choice == Choice::least     ? 0
+                   : choice == Choice::largest ? static_cast<int>(here.size()) - 1
+                                               : random->below(static_cast<std::int64_t>(here.size()));
+    mixed[i] = *std::next(here.begin(), at);
+  }
+  result = array(mixed, result.shape(), result.dtype());
+}
+
+std::vector<Array> disturbed(const Jaxpr& program, std::span<const Array> inputs, std::uint64_t seed, bool overflows, Decisions& decisions,
+                             bool mixed) {
+  decisions.begin();
+  Disturb hook(seed, overflows, decisions, mixed);
+  return interpret_with(hook, program, inputs);
 }
 
 std::vector<Array> disturbed(const Jaxpr& program, std::span<const Array> inputs, std::uint64_t seed, bool overflows, bool conversions) {

@@ -26,4 +26,21 @@ std::vector<Array> all_values(const Jaxpr& program, std::span<const Array> input
 std::vector<Array> disturbed(const Jaxpr& program, std::span<const Array> inputs, std::uint64_t seed, bool overflows,
                              bool conversions = false);
 
+/// What rounding decides: the integers and bools that a program's elementwise operations make of floats, each as it came out in one or the
+/// other disturbed run. A result of many of them may need several that seldom come out otherwise to do so at once.
+class Decisions {
+ public:
+  /// The next run begins.
+  void begin() { next_ = 0; }
+  /// The result of the next operation that decides. With `random`, each element becomes one of those that were seen.
+  void met(Array& result, Random* random);
+
+ private:
+  std::vector<std::vector<Array>> decisions_;  // of each, the results that differ in some element
+  std::size_t next_ = 0;
+};
+/// Disturbed as above; `decisions` learns from it, or where `mixed` is set replaces what is decided by any of what it learnt.
+std::vector<Array> disturbed(const Jaxpr& program, std::span<const Array> inputs, std::uint64_t seed, bool overflows, Decisions& decisions,
+                             bool mixed);
+
 }  // namespace weft::fuzz
