@@ -177,6 +177,25 @@ TEST_CASE("schedules: several vectors go through a counted loop side by side, wi
   CHECK(schedule_of(varying).find("by 4") == std::string::npos);
 }
 
+TEST_CASE("schedules: columns of large matrices have their rows prefetched, sums along with what is summed") {
+  // The sum is taken by chunks of one matrix each: it shares the loops of what it sums.
+  const Case both = make_case("both", [](Xs x) { return Arrays{x[0] * x[1], sum(x[0] * x[1], {.axis = {0, 1}})}; },
+                              {values({8, 64, 512}, 1), values({8, 64, 512}, 2)});
+  const auto program = detail::CpuBackend().compile(both.program, {both.name});
+  const std::string kernels = program->as_text("kernels");
+  INFO(kernels);
+  CHECK(kernels.find("  nest") == kernels.find("  nest reduce i2 < 64"));
+  CHECK(program->as_text("schedule").find("prefetch by 8 beyond 1024") != std::string::npos);
+  const Case running = make_case("running", [](Xs x) { return cumsum(x[0], 0); }, {values({900, 400}, 1)});
+  const std::string chosen = schedule_of(running);
+  INFO(chosen);
+  CHECK(chosen.find("prefetch by 16 beyond 1024") != std::string::npos);
+  // Few rows, or all of them in a core's caches: they are there in time.
+  for (const Shape& small : {Shape{9, 40000}, Shape{100, 300}})
+    CHECK(schedule_of(make_case("small", [](Xs x) { return cumsum(x[0], 0); }, {values(small, 1)})).find("prefetch by") ==
+          std::string::npos);
+}
+
 TEST_CASE("schedules: independent work in another order gives the same bits") {
   const std::vector<Case> all = cases();
   for (const char* steps :

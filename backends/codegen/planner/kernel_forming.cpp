@@ -276,8 +276,7 @@ class KernelFormer final : public LeafReader {
     std::size_t at = 0;
     const auto next_is = [&](std::int64_t size) { return at < loops.size() && dag_.dims[static_cast<std::size_t>(loops[at++])] == size; };
     return std::all_of(d.inner.begin(), d.inner.end(), [&](int k) { return next_is(r.parallel[static_cast<std::size_t>(k)].size); }) &&
-           std::all_of(r.reduce.begin(), r.reduce.end(), [&](std::int64_t size) { return next_is(std::max<std::int64_t>(size, 1)); }) &&
-           at == loops.size();
+           std::ranges::all_of(r.reducing_loops(), next_is) && at == loops.size();
   }
 
   /// Whether the loops end where the root's do.
@@ -285,7 +284,7 @@ class KernelFormer final : public LeafReader {
     const LoopLimit limit = limit_of(r, parallel);
     for (std::size_t k = 0; k < loops.size(); ++k) {
       const LoopLimit& have = kernel_.limits[static_cast<std::size_t>(loops[k])];
-      const bool is_chunk = k == d.inner.size() && !r.reduce.empty();
+      const bool is_chunk = k == d.inner.size() && !r.reduce.empty() && r.has_loop(0);
       if (have.outer != (is_chunk ? limit.outer : -1) || (have.outer >= 0 && have.total != limit.total)) return false;
     }
     return true;
@@ -295,7 +294,7 @@ class KernelFormer final : public LeafReader {
   std::optional<Place> place_in(const Root& r, const Dims& d, int n, bool epilogue) {
     const Nest& candidate = nest(n);
     if (epilogue && (!r.reduce.empty() || candidate.reduce.empty())) return {};
-    if (!epilogue && !r.reduce.empty() && !candidate.reduce.empty() && r.reduce.size() != candidate.reduce.size()) return {};
+    if (!epilogue && !r.reduce.empty() && !candidate.reduce.empty() && r.reducing_loops().size() != candidate.reduce.size()) return {};
     std::vector<int> loops = candidate.parallel;
     if (!epilogue) loops.insert(loops.end(), candidate.reduce.begin(), candidate.reduce.end());
     if (!has_sizes(r, d, loops)) return {};
@@ -333,9 +332,9 @@ class KernelFormer final : public LeafReader {
       place.parallel[static_cast<std::size_t>(k)] = add_dim(r.parallel[static_cast<std::size_t>(k)].size);
       fresh.parallel.push_back(place.parallel[static_cast<std::size_t>(k)]);
     }
-    for (std::int64_t s : r.reduce) place.reduce.push_back(add_dim(std::max<std::int64_t>(s, 1)));
+    for (std::int64_t s : r.reducing_loops()) place.reduce.push_back(add_dim(s));
     fresh.reduce = place.reduce;
-    if (!place.reduce.empty()) kernel_.limits[static_cast<std::size_t>(place.reduce[0])] = limit_of(r, place.parallel);
+    if (!place.reduce.empty() && r.has_loop(0)) kernel_.limits[static_cast<std::size_t>(place.reduce[0])] = limit_of(r, place.parallel);
     kernel_.nests.push_back(std::move(fresh));
     return place;
   }

@@ -42,6 +42,19 @@ struct Root {
   static constexpr int kWindows = -1;
   std::vector<Dim> parallel;
   std::vector<std::int64_t> reduce;
+  /// Whether there is a loop for this reduced dimension: one of a single element needs none beside others, so that the root shares the
+  /// loops of values that have no such dimension.
+  bool has_loop(std::size_t reduced) const {
+    if (reduce[reduced] != 1) return true;
+    return reduced + 1 == reduce.size() && std::count(reduce.begin(), reduce.end(), 1) == std::ssize(reduce);
+  }
+  /// The iterations of the reducing loops; at least one each.
+  std::vector<std::int64_t> reducing_loops() const {
+    std::vector<std::int64_t> sizes;
+    for (std::size_t k = 0; k < reduce.size(); ++k)
+      if (has_loop(k)) sizes.push_back(std::max<std::int64_t>(reduce[k], 1));
+    return sizes;
+  }
   /// Whether it computes each element by itself, so that its parallel loops may be split and run in any order.
   bool is_by_element() const {
     return (kind == Kind::map || kind == Kind::reduce || kind == Kind::matmul) && stage == Stage::whole && !by_rows;
@@ -262,7 +275,7 @@ std::vector<NodeId> coords_of_window(Dag& dag, const IndexedGeometry& g, const S
 
 /// The loops of a root's dimensions (indices into the Dag's), and the dimensions that the values of its reductions depend on.
 struct RootLoops {
-  std::span<const int> parallel, reduce;
+  std::span<const int> parallel, reduce;  ///< those that reduce are Root::reducing_loops
   std::uint64_t local_dims = 0;
 };
 /// What the expressions of a program's roots are built from and with. Locals are numbered from `locals.size()` on.

@@ -260,7 +260,7 @@ bool KernelPlanner::try_build(Root& r) {
     Dag& dag = *r.dag;
     std::vector<int> parallel, reduce;
     for (const Root::Dim& d : r.parallel) parallel.push_back(dag.add_dim(d.size));
-    for (std::int64_t s : r.reduce) reduce.push_back(dag.add_dim(std::max<std::int64_t>(s, 1)));
+    for (std::int64_t s : r.reducing_loops()) reduce.push_back(dag.add_dim(s));
     RecordingReader leaves(is_root_, avals_, dag, r);
     Expressions expressions(j_, defined_by_, dag, leaves, kMaxNodes);
     std::vector<DType> locals;

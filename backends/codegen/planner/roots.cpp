@@ -46,7 +46,9 @@ class RootBuilder {
         reduce_(loops.reduce),
         coords_(root_coords(r, aval_, c.dag, loops.parallel, loops.reduce, c.j)),
         local_dims_(loops.local_dims) {
-    for (int d : reduce_) steps_.push_back(dag_.index_dim(d));
+    std::size_t loop = 0;
+    for (std::size_t k = 0; k < r.reduce.size() && !reduce_.empty(); ++k)
+      steps_.push_back(r.has_loop(k) ? dag_.index_dim(reduce_[loop++]) : dag_.index(0));
   }
 
   RootBody build() {
@@ -220,7 +222,7 @@ class RootBuilder {
   const Aval& aval_;
   const std::span<const int> reduce_;  // the loops that reduce
   const std::vector<NodeId> coords_;   // of the point in the root's value
-  std::vector<NodeId> steps_;          // of the loops that reduce
+  std::vector<NodeId> steps_;          // the coordinates of the reduced dimensions
   std::uint64_t local_dims_;
   RootBody body_;
 };

@@ -81,6 +81,34 @@ void prefetch_gathered(const Kernel& k, const Target& target, const Access& a, c
   s.gathered_ahead = std::max(s.gathered_ahead, static_cast<int>(std::clamp<std::int64_t>(target.gathered_ahead / bytes, 1, 64)));
 }
 
+/// Prefetches rows of which an innermost loop takes a few vectors each, where they are beyond the middle cache: hardware doesn't see the
+/// order of lines so far apart.
+void prefetch_rows(const Kernel& k, const Target& target, Schedule& s) {
+  constexpr std::int64_t kFewest = 16;  // rows
+  if (s.rows_ahead > 0) return;
+  const std::vector<NestLoops> loops = nest_loops(s);
+  std::int64_t ahead = 0;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    if (loops[i].vector < 0 || loops[i].loops.empty() || loops[i].loops.back().vector) continue;
+    const int rows = loops[i].loops.back().dim;
+    const std::int64_t count = k.dag.dims[static_cast<std::size_t>(rows)];
+    if (count < kFewest) continue;
+    std::int64_t columns = s.lanes;
+    for (const LoopPlan& l : loops[i].loops)
+      if (l.vector) columns *= l.unroll;
+    for (const Access& a : accesses(k, k.nests[i])) {
+      const KernelArg& arg = k.args[static_cast<std::size_t>(a.arg)];
+      std::int64_t along = 0, down = 0;
+      if (arg.scratch || arg.elements * arg.dtype.itemsize() < target.middle_cache) continue;
+      if (columns * arg.dtype.itemsize() >= target.far_row) continue;  // which hardware prefetches
+      if (!k.dag.stride(a.position, loops[i].vector, along) || along != 1 || !k.dag.stride(a.position, rows, down)) continue;
+      // Of few rows those far ahead are already the next columns'.
+      if (down * arg.dtype.itemsize() >= target.far_row) ahead = std::max(ahead, std::min<std::int64_t>(count / 8, target.rows_ahead));
+    }
+  }
+  if (ahead > 0) s.rows_ahead = static_cast<int>(ahead), s.row_bytes = target.far_row;
+}
+
 /// Whether records are read often enough for the code that transposes them: at many points, or many elements at each.
 bool is_worth_transposing(const Kernel& k, const Target& target, const std::vector<NodeId>& loads, const Access& a) {
   const double points = points_along(k, k.dag[a.load].dims);
@@ -204,6 +232,7 @@ bool is_worth_peeling(const Kernel& k, const Target& target, int dim, std::int64
 void choose_memory_steps(const Kernel& k, const Target& target, Schedule& s) {
   peel_borders(k, target, s);
   choose_accesses(k, target, s);
+  prefetch_rows(k, target, s);
   choose_functions(k, target, s);
 }
 
