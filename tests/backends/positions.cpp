@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/backends/agree.h"
+#include "tests/backends/code_from.h"
 #include "tests/messages.h"
 #include "weft/backends/cpu/jit.h"
 
@@ -148,6 +149,19 @@ TEST_CASE("positions: gathers of few lanes, and of 64 bits, are single loads") {
         same([](Xs a) { return stack({a[0], a[0]}, 1)(slice(), 1)(a[1]); }, {x, at}, 0);
         same([](Xs a) { return where(a[1] < 200, a[0](a[1]), zeros_like(a[0](a[1]))) * 2; }, {x, beyond}, 0);
       }
+}
+
+TEST_CASE("positions: indices of which bits are known are those of their own lane") {
+  const CodeFrom from("optimized");
+  const Array mask = array({false, true, true, false, true, false}), number = array({7, 1, 6, 2, 9, 3});
+  for (const DType t : {float32, float64, complex128})
+    for (const int n : {2, 3, 4, 6}) {
+      const Array x = convert(values({16}, 1), t), m = mask(slice(0, n)), i = number(slice(0, n)), other = convert(values({n}, 2), t);
+      same([](Xs a) { return a[0](where(a[1], 1, 0) + 2) + a[2]; }, {x, m, other}, 0);
+      same([](Xs a) { return a[0]((a[1] & 3) | 4) + a[2]; }, {x, i, other}, 0);
+      same([](Xs a) { return a[0]((a[1] & 5) * 2 + 1) * a[2]; }, {x, i, other}, 0);
+      same([](Xs a) { return a[0](minimum(maximum(a[1], 0), 5) + 1) + a[2]; }, {x, i, other}, 0);
+    }
 }
 
 TEST_CASE("positions: rows that lanes gather elements of are prefetched, and read where they are") {

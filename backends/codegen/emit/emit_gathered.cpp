@@ -122,10 +122,16 @@ bool KernelEmitter::store_gathered(const Store& s, Value* to, Value* v) {
 }
 
 /// The lanes of indices, each as i64, by way of memory: a lane that is taken out of a vector keeps the unit busy that puts vectors
-/// together.
+/// together. Vectors that fit a general register don't take that way: LLVM reads their first lane from the register that was stored, and
+/// where bits of the lanes are known, as of `x & 3 | 4`, an address that it computes from that has the second lane's bits in it too.
 std::vector<Value*> KernelEmitter::lanes_of_indices(Value* indices) {
   auto* const type = llvm::cast<llvm::FixedVectorType>(indices->getType());
   std::vector<Value*> lanes;
+  if (type->getPrimitiveSizeInBits() <= 64) {
+    for (unsigned lane = 0; lane < type->getNumElements(); ++lane)
+      lanes.push_back(ir_.CreateSExt(ir_.CreateExtractElement(indices, std::uint64_t{lane}), ir_.getInt64Ty()));
+    return lanes;
+  }
   llvm::AllocaInst* memory = nullptr;
   if (!llvm::isa<llvm::Constant>(indices)) {
     llvm::BasicBlock& entry = function_->getEntryBlock();
