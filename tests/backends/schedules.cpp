@@ -196,6 +196,18 @@ TEST_CASE("schedules: columns of large matrices have their rows prefetched, sums
           std::string::npos);
 }
 
+TEST_CASE("schedules: squares that are stored across lines are prefetched") {
+  const auto transposed = [](const Shape& shape) {
+    return make_case("transposed", [](Xs x) { return transpose(x[0]) * 2.f; }, {values(shape, 1)});
+  };
+  const Case across = transposed({300, 500});
+  CHECK(schedule_of(across).find("prefetch_steps by 3") != std::string::npos);
+  CHECK(same_bits(across, "kernel0:\n  vectorize i1 by 8\n"));
+  // Whole lines, and what is in a core's caches.
+  for (const Shape& shape : {Shape{320, 500}, Shape{100, 300}})
+    CHECK(schedule_of(transposed(shape)).find("prefetch_steps") == std::string::npos);
+}
+
 TEST_CASE("schedules: independent work in another order gives the same bits") {
   const std::vector<Case> all = cases();
   for (const char* steps :
@@ -241,6 +253,7 @@ TEST_CASE("schedules: those that can't be followed are refused by kernel and ste
   CHECK(has(why(1, "interleave by 8"), "has no functions"));
   CHECK(has(why(2, "prefetch by 16 beyond 1024"), "no vectors are read or written"));
   CHECK(has(why(0, "prefetch_gathered a0 by 4"), "lanes gather no elements of rows of a0"));
+  CHECK(has(why(0, "prefetch_steps by 3"), "no innermost loop goes through memory by vectors"));
   CHECK(has(why(0, "prefetch_stored a2 by 4096"), "no innermost loop writes a2 by vectors"));
   CHECK(has(why(2, "reduce_by_rows i0"), "is not a reducing loop"));
   CHECK(has(refusal(all[0], "kernel7:\n unroll i0 by 2"), "no kernel `kernel7`; available: `kernel0`"));

@@ -148,7 +148,9 @@ class KernelEmitter {
   void take_gathers_apart(const llvm::DenseSet<const llvm::BasicBlock*>& older);
   Value* loaded_one_by_one(llvm::Instruction& gather, llvm::GetElementPtrInst& places);
   void fetch_stored(int arg, Value* pointer, std::int64_t vector);
-  void fetch_ahead(int arg, NodeId position, const Address& a, bool is_store);
+  void fetch_ahead(int arg, NodeId position, const Address& a);
+  void fetch_steps(int arg, NodeId position, Value* pointer);
+  void prefetch(Value* pointer, bool is_store);
   static llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
   void store_lanes(const Store& s, const Address& a, Value* v);
   bool in_parts(int kept) const;

@@ -214,21 +214,38 @@ void KernelEmitter::fetch_gathered(int arg, NodeId position, const Copy& copy) {
       ir_.CreateGEP(builder_.memory_type(k_.args[static_cast<std::size_t>(arg)].dtype), args_[static_cast<std::size_t>(arg)], at);
   first = ir_.CreateGEP(ir_.getInt8Ty(), first, ir_.CreateMul(coordinate(along), i64(bytes)));
   for (std::int64_t line = 0; line < bytes * lanes_; line += kLineBytes) {
-    Value* p = ir_.CreateGEP(ir_.getInt8Ty(), first, i64(line));
-    ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {p->getType()}, {p, ir_.getInt32(0), ir_.getInt32(3), ir_.getInt32(1)});
+    prefetch(ir_.CreateGEP(ir_.getInt8Ty(), first, i64(line)), false);
   }
 }
 
+void KernelEmitter::prefetch(Value* pointer, bool is_store) {
+  const auto number = [&](unsigned n) { return ir_.getInt32(n); };
+  ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()}, {pointer, number(is_store ? 1 : 0), number(3), number(1)});
+}
+
 /// Rows are pages apart, so the hardware does not prefetch them.
-void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a, bool is_store) {
+void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a) {
+  if (!a.pointer || a.stride != 1 || contains(s_.streamed, arg)) return;
+  fetch_steps(arg, position, a.pointer);
   const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
   std::int64_t down = 0;
   const int dim = frames_.back().dim;
-  if (s_.rows_ahead == 0 || info.scratch || dim < 0 || dim == vector_dim_ || !a.pointer || a.stride != 1) return;
+  if (s_.rows_ahead == 0 || info.scratch || dim < 0 || dim == vector_dim_) return;
   if (!k_.dag.stride(position, dim, down) || down * info.dtype.itemsize() < s_.row_bytes) return;
-  Value* row = ir_.CreateGEP(builder_.memory_type(info.dtype), a.pointer, i64(s_.rows_ahead * down));
-  const auto number = [&](unsigned n) { return ir_.getInt32(n); };
-  ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {row->getType()}, {row, number(is_store ? 1 : 0), number(3), number(1)});
+  prefetch(ir_.CreateGEP(builder_.memory_type(info.dtype), a.pointer, i64(s_.rows_ahead * down)), false);
+}
+
+/// Where the vector at `pointer` will be some steps of the innermost loop later. Of vectors that aren't neighbours in memory each may lie
+/// in two lines. Lines that are written are fetched as for reading, too: squares of 1000 x 1500 took up to a third less time.
+void KernelEmitter::fetch_steps(int arg, NodeId position, Value* pointer) {
+  const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
+  const Frame& innermost = frames_.back();
+  std::int64_t down = 0;
+  if (s_.steps_ahead == 0 || info.scratch || innermost.dim < 0 || !k_.dag.stride(position, innermost.dim, down) || down == 0) return;
+  const std::int64_t step = down * innermost.step * innermost.unroll, bytes = lanes_ * info.dtype.itemsize();
+  Value* const later = ir_.CreateGEP(builder_.memory_type(info.dtype), pointer, i64(s_.steps_ahead * step));
+  prefetch(later, false);
+  if (step != lanes_ && step != -lanes_) prefetch(ir_.CreateGEP(ir_.getInt8Ty(), later, i64(bytes - 1)), false);
 }
 
 /// A line that is written is read first, from whichever cache or memory has it, and few stores wait for their lines at a time. `vector`: of
@@ -237,8 +254,7 @@ void KernelEmitter::fetch_stored(int arg, Value* pointer, std::int64_t vector) {
   const std::int64_t bytes = lanes_ * k_.args[static_cast<std::size_t>(arg)].dtype.itemsize();
   if (!contains(s_.prepared, arg) || vector * bytes % kLineBytes != 0) return;
   for (std::int64_t line = 0; line < bytes; line += kLineBytes) {
-    Value* p = ir_.CreateGEP(ir_.getInt8Ty(), pointer, i64(s_.stored_ahead + line));
-    ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {p->getType()}, {p, ir_.getInt32(1), ir_.getInt32(3), ir_.getInt32(1)});
+    prefetch(ir_.CreateGEP(ir_.getInt8Ty(), pointer, i64(s_.stored_ahead + line)), true);
   }
 }
 
@@ -286,7 +302,7 @@ void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
   llvm::Type* element = builder_.memory_type(info.dtype);
   const llvm::Align align = element_align(info.dtype);
   const int kept = first_lanes(mask_);
-  fetch_ahead(s.arg, s.position, a, true);
+  fetch_ahead(s.arg, s.position, a);
   if (a.pointer && a.stride == 1) {
     if (in_parts(kept)) {
       store_parts(v, a.pointer, kept, align);

@@ -29,11 +29,12 @@ KernelEmitter::Values KernelEmitter::load_rows(int arg, NodeId position, const C
   llvm::Type* element = builder_.memory_type(t);
   llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
   const Address a = address(arg, position, first);
-  Values rows;
-  for (int l = 0; l < lanes_; ++l)
-    rows.push_back(l < existing_lanes()
-                       ? ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, a.pointer, i64(l * a.stride)), element_align(t))
-                       : static_cast<Value*>(llvm::Constant::getNullValue(type)));
+  Values rows(static_cast<std::size_t>(lanes_), llvm::Constant::getNullValue(type));
+  for (int l = 0; l < existing_lanes(); ++l) {
+    Value* const row = ir_.CreateGEP(element, a.pointer, i64(l * a.stride));
+    fetch_steps(arg, position, row);
+    rows[static_cast<std::size_t>(l)] = ir_.CreateAlignedLoad(type, row, element_align(t));
+  }
   return rows;
 }
 
@@ -44,8 +45,11 @@ void KernelEmitter::store_rows(const Store& s, const Copy& first, const Values& 
   for (Value* v : columns) rows.push_back(builder_.to_memory(full(v), t));
   transpose_square(rows);
   const Address a = address(s.arg, s.position, first);
-  for (int l = 0; l < existing_lanes(); ++l)
-    ir_.CreateAlignedStore(rows[static_cast<std::size_t>(l)], ir_.CreateGEP(element, a.pointer, i64(l * a.stride)), element_align(t));
+  for (int l = 0; l < existing_lanes(); ++l) {
+    Value* const row = ir_.CreateGEP(element, a.pointer, i64(l * a.stride));
+    if (!contains(s_.streamed, s.arg)) fetch_steps(s.arg, s.position, row);
+    ir_.CreateAlignedStore(rows[static_cast<std::size_t>(l)], row, element_align(t));
+  }
 }
 
 /// Transposes a square: off-diagonal blocks of half the size are exchanged, then blocks within them.

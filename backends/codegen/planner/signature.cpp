@@ -74,7 +74,7 @@ std::vector<std::int64_t> code_signature(const Kernel& k, const Schedule& s) {
     for (const LoopPlan& l : loops) v.insert(v.end(), {l.dim, l.unroll, l.vector, l.peeled});
   };
   v.insert(v.end(), {s.lanes, s.vector_dim, s.task_loops, s.num_blocks, s.grain, s.row_bits, s.rows_ahead, s.row_bytes, s.shuffled_record,
-                     s.at_once, s.gathered_ahead, s.stored_ahead});
+                     s.at_once, s.gathered_ahead, s.stored_ahead, s.steps_ahead});
   plans(s.outer);
   size(s.nests.size());
   for (const NestSchedule& n : s.nests) plans(n.parallel), plans(n.reduce), v.push_back(n.by_rows);

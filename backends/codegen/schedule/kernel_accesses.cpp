@@ -251,6 +251,17 @@ std::vector<NestLoops> nest_loops(const Schedule& s) {
   return all;
 }
 
+std::int64_t advances(const Kernel& k, const Schedule& s, const Access& a, const NestLoops& nest) {
+  std::int64_t along = 0, down = 0;
+  if (nest.vector < 0 || nest.loops.empty() || k.args[static_cast<std::size_t>(a.arg)].scratch) return 0;
+  const LoopPlan& innermost = nest.loops.back();
+  if (!k.dag.stride(a.position, nest.vector, along) || !k.dag.stride(a.position, innermost.dim, down)) return 0;
+  const bool square = contains(s.transposed, a.arg) && std::any_of(nest.loops.begin(), nest.loops.end(), [&](const LoopPlan& l) {
+                        return l.unroll == s.lanes && square_direction(k, a.position, nest.vector, l.dim) != 0;
+                      });
+  return along == 1 || square ? down * innermost.unroll * (innermost.vector ? s.lanes : 1) : 0;
+}
+
 std::vector<Access> accesses(const Kernel& k, const Nest& t) {
   std::vector<Access> found;
   std::vector<char> seen(k.dag.nodes.size());

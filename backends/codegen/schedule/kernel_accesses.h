@@ -80,5 +80,8 @@ struct Access {
   NodeId position = -1, load = -1;  ///< load: the node; -1: a store
 };
 std::vector<Access> accesses(const Kernel& k, const Nest& t);
+/// By how many elements a step of the nest's innermost loop moves what is read or written by whole vectors: by neighbouring lanes, or by
+/// rows of squares that are transposed. 0: by nothing.
+std::int64_t advances(const Kernel& k, const Schedule& s, const Access& a, const NestLoops& nest);
 
 }  // namespace weft::detail

@@ -85,7 +85,7 @@ void prefetch_gathered(const Kernel& k, const Target& target, const Access& a, c
 /// order of lines so far apart.
 void prefetch_rows(const Kernel& k, const Target& target, Schedule& s) {
   constexpr std::int64_t kFewest = 16;  // rows
-  if (s.rows_ahead > 0) return;
+  if (s.rows_ahead > 0 || !s.transposed.empty()) return;
   const std::vector<NestLoops> loops = nest_loops(s);
   std::int64_t ahead = 0;
   for (std::size_t i = 0; i < loops.size(); ++i) {
@@ -99,7 +99,7 @@ void prefetch_rows(const Kernel& k, const Target& target, Schedule& s) {
     for (const Access& a : accesses(k, k.nests[i])) {
       const KernelArg& arg = k.args[static_cast<std::size_t>(a.arg)];
       std::int64_t along = 0, down = 0;
-      if (arg.scratch || arg.elements * arg.dtype.itemsize() < target.middle_cache) continue;
+      if (arg.scratch || contains(s.streamed, a.arg) || arg.elements * arg.dtype.itemsize() < target.middle_cache) continue;
       if (columns * arg.dtype.itemsize() >= target.far_row) continue;  // which hardware prefetches
       if (!k.dag.stride(a.position, loops[i].vector, along) || along != 1 || !k.dag.stride(a.position, rows, down)) continue;
       // Of few rows those far ahead are already the next columns'.
@@ -154,6 +154,36 @@ void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
         add(s.prepared, store.arg), s.stored_ahead = target.stored_ahead;
     }
   }
+}
+
+/// Whether vectors at the position may lie in two lines each, as rows are no whole number of lines apart.
+bool crosses_lines(const Kernel& k, const Target& target, const Access& a) {
+  const std::int64_t bytes = k.args[static_cast<std::size_t>(a.arg)].dtype.itemsize();
+  const Affine& at = k.dag.affine(a.position);
+  return at.constant * bytes % target.line_bytes != 0 || std::any_of(at.terms.begin(), at.terms.end(), [&](const AffineTerm& t) {
+           return std::abs(t.coef) > 1 && t.coef * bytes % target.line_bytes != 0;
+         });
+}
+
+/// Prefetches whatever kernels that transpose squares read and write, if they store vectors that lie in two lines each: stores that miss
+/// the second one run one after the other, and loads wait for those that seem to store what they read. Whole lines don't, and hardware is
+/// as good at fetching them.
+void prefetch_squares(const Kernel& k, const Target& target, Schedule& s) {
+  if (s.transposed.empty()) return;
+  const std::vector<NestLoops> loops = nest_loops(s);
+  std::int64_t bytes = 0;
+  bool any = false;
+  for (const KernelArg& a : k.args) bytes += a.scratch ? 0 : a.elements * a.dtype.itemsize();
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const std::vector<Access> all = accesses(k, k.nests[i]);
+    const bool squares = std::any_of(all.begin(), all.end(),
+                                     [&](const Access& a) { return contains(s.transposed, a.arg) && advances(k, s, a, loops[i]) != 0; });
+    for (const Access& a : all)
+      any |= squares && a.load < 0 && !contains(s.streamed, a.arg) && advances(k, s, a, loops[i]) != 0 && crosses_lines(k, target, a);
+  }
+  if (!any || bytes < target.middle_cache) return;
+  s.steps_ahead = target.steps_ahead;
+  s.prepared.clear(), s.stored_ahead = 0;
 }
 
 void choose_functions(const Kernel& k, const Target& target, Schedule& s) {
@@ -233,6 +263,7 @@ void choose_memory_steps(const Kernel& k, const Target& target, Schedule& s) {
   peel_borders(k, target, s);
   choose_accesses(k, target, s);
   prefetch_rows(k, target, s);
+  prefetch_squares(k, target, s);
   choose_functions(k, target, s);
 }
 

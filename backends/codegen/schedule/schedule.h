@@ -43,6 +43,8 @@ struct Schedule {
   /// Rows that inner loops access at distances of at least `row_bytes` are prefetched this many rows ahead. 0: no prefetching.
   int rows_ahead = 0;
   std::int64_t row_bytes = 0;
+  /// Whatever vectors are read and written so many steps of the innermost loop later is prefetched. 0: nothing is.
+  int steps_ahead = 0;
   int gathered_ahead = 0;  ///< of `gathered`: rows
   int stored_ahead = 0;    ///< of `prepared`: bytes
   // Arguments by number, ascending.

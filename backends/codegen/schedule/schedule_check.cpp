@@ -238,6 +238,8 @@ class Checker {
           });
         }))
       wrong(fmt::format("prefetch by {} beyond {}", s_.rows_ahead, s_.row_bytes), "no vectors are read or written in rows that far apart");
+    if (s_.steps_ahead > 0 && !any_access(-1, [&](const Access& a, const NestLoops& n) { return advances(k_, s_, a, n) != 0; }))
+      wrong(fmt::format("prefetch_steps by {}", s_.steps_ahead), "no innermost loop goes through memory by vectors");
   }
 
   void check_functions() const {

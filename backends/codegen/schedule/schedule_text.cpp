@@ -153,6 +153,7 @@ class Parser {
         {"transpose_records", &Parser::records},
         {"stream", &Parser::stream},
         {"prefetch", &Parser::prefetch},
+        {"prefetch_steps", &Parser::prefetch_steps},
         {"prefetch_gathered", &Parser::prefetch_gathered},
         {"prefetch_stored", &Parser::prefetch_stored},
         {"interleave", &Parser::interleave},
@@ -267,6 +268,10 @@ class Parser {
     shape(st, false, {"by", "beyond"});
     s_.rows_ahead = static_cast<int>(take(st, "by", 1024)), s_.row_bytes = take(st, "beyond", std::int64_t{1} << 40);
   }
+  void prefetch_steps(const Statement& st) {
+    shape(st, false, {"by"});
+    s_.steps_ahead = static_cast<int>(take(st, "by", 64));
+  }
   void prefetch_gathered(const Statement& st) {
     shape(st, true, {"by"});
     s_.gathered_ahead = static_cast<int>(take(st, "by", 1024));
@@ -358,6 +363,7 @@ std::string to_string(const Schedule& s, const Kernel& k) {
   arguments("prefetch_gathered", s.gathered, fmt::format(" by {}", s.gathered_ahead));
   arguments("prefetch_stored", s.prepared, fmt::format(" by {}", s.stored_ahead));
   if (s.rows_ahead > 0) line(fmt::format("prefetch by {} beyond {}", s.rows_ahead, s.row_bytes));
+  if (s.steps_ahead > 0) line(fmt::format("prefetch_steps by {}", s.steps_ahead));
   if (s.at_once > 0) line(fmt::format("interleave by {}", s.at_once));
   for (const MathFunction f : s.called) line(fmt::format("call {}", name_of(f)));
   for (const NodeId n : s.by_inverse) line(fmt::format("by_inverse %{}", n));

@@ -17,6 +17,7 @@
 //   stream a1                 whole vectors are stored past the caches
 //   prefetch_stored a1 by 4096 lines that are about to be written are fetched, so many bytes ahead
 //   prefetch by 16 beyond 1024  so many rows ahead, where rows are at least so many bytes apart
+//   prefetch_steps by 3       what vectors are read and written so many steps of the innermost loop later
 //   interleave by 8           so many values are computed side by side, their instructions interleaved
 //   call exp                  the function is called, not written out where it is used
 //   by_inverse %20            a quotient by a sum of exponentials is a product with its inverse

@@ -32,6 +32,7 @@ struct Target {
   std::int64_t far_row = 1024;                  ///< bytes between rows that hardware does not prefetch
   std::int64_t tile_lines = 4, tile_rows = 32;  ///< of an array that is read across its rows: what stays in the first cache meanwhile
   int rows_ahead = 16;                          ///< rows that are prefetched
+  int steps_ahead = 3;                          ///< steps of squares that are transposed, which are prefetched
   std::int64_t gathered_ahead = 4096;           ///< bytes that are prefetched ahead of rows that lanes gather elements of
   std::int64_t middle_cache = 512 << 10;        ///< what stays in a core's second cache
   std::int64_t lane_scratch = 256 * 1024;       ///< scratch of one vector of outer points

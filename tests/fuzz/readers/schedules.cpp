@@ -61,7 +61,7 @@ std::vector<std::string> schedule_text_seeds() {
     seeds.push_back(static_cast<char>(i) + detail::to_string(detail::make_schedule(k, kVectorBytes), k));
     for (const char* steps :
          {"reorder i1 i0\nvectorize i0 by 8\nunroll i1 by 8\ntranspose a0", "vectorize i0 by 4\nsplit i0 by 8\nparallel by 2",
-          "stream a1\nprefetch_stored a1 by 4096\nprefetch by 16 beyond 1024\ninterleave by 8",
+          "stream a1\nprefetch_stored a1 by 4096\nprefetch by 16 beyond 1024\nprefetch_steps by 3\ninterleave by 8",
           "reduce_by_rows i1\npeel i0\ncall exp\nby_inverse %12", "partition_rows by 8 into 16 # rows\nparallel by 1"})
       seeds.push_back(static_cast<char>(i) + std::string(steps));
   }
