@@ -14,6 +14,7 @@
 #include "weft/core/ops/reduce/combine.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/ops/reduce/reduce_window.h"
+#include "weft/core/ops/reduce/window_params.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft {
@@ -127,6 +128,21 @@ ReduceWindowParams window_params(const char* operation, const Arg& x, const Shap
 
 }  // namespace
 
+namespace {
+/// Products of windows that are all that comes before an element, or all from it on, in each dimension that has windows.
+std::optional<Array> running_product(const Array& x, const ReduceWindowParams& p, SourceLoc loc) {
+  const std::vector<WindowDim> windows = windows_of(p, x.shape());
+  Array product = x;
+  for (int d = 0; d < x.ndim(); ++d) {
+    const WindowDim& w = windows[static_cast<std::size_t>(d)];
+    if (w.window == 1 && w.stride == 1 && w.low == 0 && w.high == 0 && w.base_dilation == 1) continue;
+    if (!w.is_prefix() && !w.is_suffix()) return {};
+    product = cumulative_prod(product, d, !w.is_prefix(), loc);
+  }
+  return product;
+}
+}  // namespace
+
 std::vector<Array> reduce_window_with(const std::vector<Arg>& xs, const std::vector<Arg>& init, Combine combine, const Shape& window,
                                       const Shape& strides, const Padding& padding, const ReduceWindowOptions& options) {
   constexpr const char* kName = "reduce_window";
@@ -137,6 +153,8 @@ std::vector<Array> reduce_window_with(const std::vector<Arg>& xs, const std::vec
   if (t.combiner == Combiner::sum) return {reduce_window_sum(t.xs[0], p, loc)};
   if (t.combiner == Combiner::max) return {reduce_window_max(t.xs[0], p, loc)};
   if (t.combiner == Combiner::min) return {reduce_window_min(t.xs[0], p, loc)};
+  if (t.combiner == Combiner::prod)
+    if (const std::optional<Array> product = running_product(t.xs[0], p, loc)) return {*product};
   return reduce_window_by(t.xs, t.init, p, t.program, loc);
 }
 

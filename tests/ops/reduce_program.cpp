@@ -64,3 +64,19 @@ TEST_CASE("reductions over windows by a function combine two elements at a time"
   check_modes("custom rule", [](const Array& x) { return reduce_window(x, -INFINITY, logaddexp, {2, 2}, {2, 2}, "VALID"); },
               {6.3314141, 8.3314141, 14.3314141, 16.3314141});
 }
+
+TEST_CASE("products of windows that are all that comes before an element are running ones") {
+  const auto product = [](const Array& a, const Array& b) { return a * b; };
+  const auto forwards = [&](const Array& x) { return reduce_window(x, 1.f, product, {1, 4}, {1, 1}, {{0, 0}, {3, 0}}); };
+  const auto backwards = [&](const Array& x) { return reduce_window(x, 1.f, product, {4, 1}, {1, 1}, {{0, 3}, {0, 0}}); };
+  check_modes("forwards", forwards, {1, 2, 6, 24, 5, 30, 210, 1680, 9, 90, 990, 11880, 13, 182, 2730, 43680});
+  check_modes("backwards", backwards, {585, 1680, 3465, 6144, 585, 840, 1155, 1536, 117, 140, 165, 192, 13, 14, 15, 16});
+  const Array x = ones({4, 4});
+  CHECK(make_jaxpr(forwards)(x).to_string().find("cumprod[axis=1 reverse=False]") != std::string::npos);
+  CHECK(make_jaxpr(backwards)(x).to_string().find("cumprod[axis=0 reverse=True]") != std::string::npos);
+  // Of three elements, or from another number on.
+  const auto three = [&](const Array& x) { return reduce_window(x, 1.f, product, {1, 3}, {1, 1}, {{0, 0}, {2, 0}}); };
+  const auto twice = [&](const Array& x) { return reduce_window(x, 2.f, product, {1, 4}, {1, 1}, {{0, 0}, {3, 0}}); };
+  check_modes("three", three, {1, 2, 6, 24, 5, 30, 210, 336, 9, 90, 990, 1320, 13, 182, 2730, 3360});
+  for (const Jaxpr& j : {make_jaxpr(three)(x), make_jaxpr(twice)(x)}) CHECK(j.to_string().find("cumprod") == std::string::npos);
+}

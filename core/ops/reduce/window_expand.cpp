@@ -106,11 +106,6 @@ Array reduced_along(const Array& x, int dim, WindowDim w, Combiner c) {
   return combine_arrays(c, sum, along(left, rest));
 }
 
-/// Whether each window is all that comes before an element and the element, or all from the element on: a running reduction.
-bool covers(const WindowDim& w) { return w.stride == 1 && w.base_dilation == 1 && w.window_dilation == 1 && w.window >= w.size; }
-bool is_prefix(const WindowDim& w) { return covers(w) && w.low == w.window - 1 && w.high == 0; }
-bool is_suffix(const WindowDim& w) { return covers(w) && w.high == w.window - 1 && w.low == 0; }
-
 Array running(const Array& x, int dim, bool reverse, Combiner c) {
   return c == Combiner::sum   ? cumulative_sum(x, dim, reverse)
          : c == Combiner::max ? cumulative_max(x, dim, reverse)
@@ -127,15 +122,15 @@ Array reduced(const Array& x, const std::vector<WindowDim>& windows, Combiner c)
   } else {
     PaddingConfig config;
     for (const WindowDim& w : windows) {
-      const bool running = is_prefix(w) || is_suffix(w);
+      const bool running = w.is_prefix() || w.is_suffix();
       config.push_back(running ? PadDim{} : PadDim{w.low, w.high, w.base_dilation - 1});
     }
     if (is_padded(windows)) a = pad_with(a, identity_of(c, a.dtype()), config, {});
     for (int d = 0; d < x.ndim(); ++d) {
       WindowDim w = windows[static_cast<std::size_t>(d)];
       if (w.window == 1 && w.stride == 1) continue;
-      if (is_prefix(w) || is_suffix(w)) {
-        a = running(a, d, !is_prefix(w), c);
+      if (w.is_prefix() || w.is_suffix()) {
+        a = running(a, d, !w.is_prefix(), c);
         continue;
       }
       w.size = a.shape()[d], w.low = w.high = 0, w.base_dilation = 1;

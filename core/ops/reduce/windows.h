@@ -31,6 +31,10 @@ struct WindowDim {
     const std::int64_t room = dilated(size, base_dilation) + low + high - dilated(window, window_dilation);
     return room < 0 ? 0 : room / stride + 1;
   }
+  /// Whether each window is all that comes before an element and the element: a running reduction.
+  bool is_prefix() const { return covers() && low == window - 1 && high == 0; }
+  /// Whether each is all from the element on.
+  bool is_suffix() const { return covers() && high == window - 1 && low == 0; }
   /// Whether the numbers leave room to count with them: no extent is beyond 2^61.
   bool is_countable() const;
   /// The element under position k of window `at`, or -1 where there is padding or a hole.
@@ -39,6 +43,9 @@ struct WindowDim {
     if (p < 0 || p % base_dilation != 0) return -1;
     return p / base_dilation < size ? p / base_dilation : -1;
   }
+
+ private:
+  bool covers() const { return stride == 1 && base_dilation == 1 && window_dilation == 1 && window >= size; }
 };
 
 /// The padding of the operation that carries a result's cotangent back to the operand (jax's _conv_general_vjp_lhs_padding).
