@@ -11,10 +11,7 @@ class UnaryFunction {
   UnaryFunction(Array (*f)(Arg)) : takes_arg_(f) {}
   UnaryFunction(Array (*f)(const Array&)) : takes_reference_(f) {}
   UnaryFunction(Array (*f)(Array)) : takes_value_(f) {}
-  Array operator()(Arg x) const {
-    if (takes_arg_) return takes_arg_(x);
-    return takes_reference_ ? takes_reference_(x.array()) : takes_value_(x.array());
-  }
+  Array operator()(Arg x) const;
 
  private:
   Array (*takes_arg_)(Arg) = nullptr;
@@ -28,10 +25,7 @@ class BinaryFunction {
   BinaryFunction(Array (*f)(Arg, Arg)) : takes_args_(f) {}
   BinaryFunction(Array (*f)(const Array&, const Array&)) : takes_references_(f) {}
   BinaryFunction(Array (*f)(Array, Array)) : takes_values_(f) {}
-  Array operator()(Arg x, Arg y) const {
-    if (takes_args_) return takes_args_(x, y);
-    return takes_references_ ? takes_references_(x.array(), y.array()) : takes_values_(x.array(), y.array());
-  }
+  Array operator()(Arg x, Arg y) const;
 
  private:
   Array (*takes_args_)(Arg, Arg) = nullptr;

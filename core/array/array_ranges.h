@@ -17,10 +17,7 @@ class RowIterator {
   RowIterator() = default;
   RowIterator(const Array& x, std::int64_t row) : array_(x), row_(row) {}
   Array operator*() const { return array_[row_]; }
-  RowIterator& operator++() {
-    ++row_;
-    return *this;
-  }
+  RowIterator& operator++() { return ++row_, *this; }
   RowIterator operator++(int) { return {array_, row_++}; }
   /// Compares positions; both iterators must be of one array.
   friend bool operator==(const RowIterator& a, const RowIterator& b) { return a.row_ == b.row_; }

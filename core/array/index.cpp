@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "weft/core/array/array_functions.h"
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/host.h"
@@ -475,6 +476,15 @@ std::vector<Index> present(std::initializer_list<Index> all) {
 
 TextArg::TextArg(const char* s, SourceLoc loc)
     : text_(detail::given_text(s, "the text of a call", detail::effective_loc(loc))), loc_(loc) {}
+
+Array UnaryFunction::operator()(Arg x) const {
+  if (takes_arg_) return takes_arg_(x);
+  return takes_reference_ ? takes_reference_(x.array()) : takes_value_(x.array());
+}
+Array BinaryFunction::operator()(Arg x, Arg y) const {
+  if (takes_args_) return takes_args_(x, y);
+  return takes_references_ ? takes_references_(x.array(), y.array()) : takes_values_(x.array(), y.array());
+}
 
 std::vector<Index> IndexList::indices() const {
   std::vector<Index> out;

@@ -163,7 +163,9 @@ Array slide(const char* operation, const Arg& a, const Arg& v, const std::string
 
 }  // namespace
 
-Array convolve(Arg a, Arg v, const std::string& mode) { return slide("convolve", a, v, mode, true); }
-Array correlate(Arg a, Arg v, const std::string& mode) { return slide("correlate", a, v, mode, false); }
+Array convolve(Arg a, Arg v, TextArg mode) { return slide("convolve", a, v, mode.str(), true); }
+Array convolve(Arg a, Arg v, ModeOption options) { return slide("convolve", a, v, options.mode.value_or("full"), true); }
+Array correlate(Arg a, Arg v, TextArg mode) { return slide("correlate", a, v, mode.str(), false); }
+Array correlate(Arg a, Arg v, ModeOption options) { return slide("correlate", a, v, options.mode.value_or("valid"), false); }
 
 }  // namespace weft

@@ -65,9 +65,16 @@ struct ConvTransposeOptions {
 Array conv_transpose(Arg x, Arg kernel, Shape strides, Padding padding, ConvTransposeOptions options = {});
 
 /// The convolution of two vectors, as numpy.convolve: mode is "full", "same" or "valid".
-Array convolve(Arg a, Arg v, const std::string& mode = "full");
+Array convolve(Arg a, Arg v, TextArg mode = "full");
 /// The cross-correlation of two vectors, v conjugated and not reversed, as numpy.correlate; the default mode is "valid".
-Array correlate(Arg a, Arg v, const std::string& mode = "valid");
+Array correlate(Arg a, Arg v, TextArg mode = "valid");
+/// Options of convolve, correlate, convolve2d and correlate2d.
+struct ModeOption {
+  detail::NamedFields named = detail::NamedFields();
+  std::optional<std::string> mode = {};  ///< "full", "same" or "valid"; absent: the function's default
+};
+Array convolve(Arg a, Arg v, ModeOption options);
+Array correlate(Arg a, Arg v, ModeOption options);
 
 struct PoolOptions {
   Shape strides = {};         ///< of each spatial dimension; empty: 1

@@ -24,6 +24,7 @@ struct Csv {
   Array values;                    ///< [rows, columns]
   /// One column as a vector. Throws IoError if no column has that name.
   Array column(const std::string& name, SourceLoc loc = SourceLoc::here()) const;
+  Array operator[](TextArg name) const { return column(name.str(), name.where()); }
 };
 /// Reads a table of numbers (RFC 4180: fields may be quoted; lines end in \n, \r\n or \r; empty lines are passed over). Numbers are written
 /// as in C++, beside `nan`, `inf`, `true` and `false`; spaces around them don't count. Throws IoError, with path, line and column, for a

@@ -85,6 +85,14 @@ Safetensors load_safetensors(const std::string& path, SourceLoc loc) try {
   detail::rethrow_as_error("load_safetensors", loc);
 }
 
+const Array& Safetensors::at(const std::string& name, SourceLoc loc) const {
+  const auto found = arrays.find(name);
+  if (found != arrays.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, array] : arrays) names.push_back(known);
+  throw IoError(fmt::format("Safetensors::at: there is no array '{}'; there are {}", name, fmt::join(names, ", ")), loc);
+}
+
 void save_safetensors(const std::string& path, const std::map<std::string, Array>& arrays,
                       const std::map<std::string, std::string>& metadata, SourceLoc loc) try {
   std::vector<std::pair<std::string, Array>> order(arrays.begin(), arrays.end());

@@ -11,6 +11,9 @@ namespace weft {
 struct Safetensors {
   std::map<std::string, Array> arrays;               ///< by their names
   std::map<std::string, std::string> metadata = {};  ///< the texts below `__metadata__`
+  /// The array of that name. Throws IoError, with the names that there are, if there is none.
+  const Array& at(const std::string& name, SourceLoc loc = SourceLoc::here()) const;
+  const Array& operator[](TextArg name) const { return at(name.str(), name.where()); }
 };
 
 /// Reads a safetensors file. The file is mapped into memory and not copied: its pages are read when they are used. Writing to the file in

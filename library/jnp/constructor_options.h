@@ -27,9 +27,7 @@ struct DiagonalOptions {
 };
 // Templates (detail::Nothing), so that `{}` goes on meaning what it means without them.
 /// Ones on a diagonal: `eye(3, {.dtype = float64})`.
-Array eye(Int n, EyeOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
-  return eye(n, options.m, options.k, options.dtype, loc);
-}
+Array eye(Int n, EyeOptions o, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) { return eye(n, o.m, o.k, o.dtype, loc); }
 Array eye(Int n, Int m, DiagonalOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return eye(n, m, options.k, options.dtype, loc);
 }
@@ -42,9 +40,7 @@ Array ones(Shape shape, DTypeOptions options, SourceLoc loc = SourceLoc::here(),
   return ones(std::move(shape), options.dtype.value_or(float32), loc);
 }
 /// One value everywhere, in a dtype.
-Array full(Shape shape, Arg value, DTypeOptions options, detail::Nothing auto...) {
-  return full(std::move(shape), std::move(value), options.dtype);
-}
+Array full(Shape shape, Arg value, DTypeOptions o, detail::Nothing auto...) { return full(std::move(shape), std::move(value), o.dtype); }
 /// Numbers in a row, in a dtype.
 Array arange(detail::Number stop, DTypeOptions options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
   return arange(stop, options.dtype, loc);

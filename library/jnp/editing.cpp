@@ -171,8 +171,9 @@ Array resize(Arg x, Shape shape) {
   if (x.array().size() == 0 || n == 0) return zeros(shape, x.array().dtype());
   return reshape(in_turn("resize", x, n, x.array().dtype(), x.where()), shape);
 }
-Array trim_zeros(Arg x, const std::string& trim) { return trim_zeros(std::move(x), trim, none); }
-Array trim_zeros(Arg x, const std::string& trim, Axis axis) {
+Array trim_zeros(Arg x, TextArg trim) { return trim_zeros(std::move(x), trim, none); }
+Array trim_zeros(Arg x, TextArg ends, Axis axis) {
+  const std::string& trim = ends.str();
   LocScope scope(x.where());
   const bool front = trim.find_first_of("fF") != std::string::npos, back = trim.find_first_of("bB") != std::string::npos;
   const Array known = detail::concrete_or_empty(x.array());

@@ -27,7 +27,7 @@ Array place(Arg x, Arg mask, Arg values);
 /// The elements of the flattened x, repeated as often as needed, in another shape (jnp.resize). (image::resize interpolates.)
 Array resize(Arg x, Shape shape);
 /// A vector or array without the zeros at its ends: "f" in front, "b" behind. x must be concrete.
-Array trim_zeros(Arg x, const std::string& trim = "fb");
+Array trim_zeros(Arg x, TextArg trim = "fb");
 /// The pieces of an array along axis 2.
 std::vector<Array> dsplit(Arg x, Int sections);
 

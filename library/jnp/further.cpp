@@ -227,8 +227,12 @@ bool issubdtype(DType dtype, DTypeGroup group) {
   return false;
 }
 
-Array convolve2d(Arg a, Arg kernel, const std::string& mode) {
+Array convolve2d(Arg a, Arg kernel, ModeOption options) {
+  return convolve2d(std::move(a), std::move(kernel), options.mode.value_or("full"));
+}
+Array convolve2d(Arg a, Arg kernel, TextArg how) {
   LocScope scope(a.where());
+  const std::string& mode = how.str();
   if (mode != "full" && mode != "same" && mode != "valid")
     throw Error(fmt::format("convolve2d: unknown mode `{}`; available: full, same, valid", mode), detail::effective_loc(a.where()));
   std::vector<Array> v = detail::promoted_inexact({matrix("convolve2d", a), matrix("convolve2d", kernel)}, a.where());

@@ -222,12 +222,12 @@ Array vecdot(Arg a, Arg b, DotOptions options) {
   LocScope scope(a.where());
   return squeeze(matmul(expand_dims(conj(a), -2), expand_dims(b, -1), std::move(options)), {-2, -1});
 }
-Array convolve(Arg a, Arg v, const std::string& mode, DotOptions options) {
+Array convolve(Arg a, Arg v, TextArg mode, DotOptions options) {
   LocScope scope(a.where());
   const std::vector<Array> xs = detail::converted({a, v}, {options.preferred_element_type});
   return convolve(xs[0], xs[1], mode);
 }
-Array correlate(Arg a, Arg v, const std::string& mode, DotOptions options) {
+Array correlate(Arg a, Arg v, TextArg mode, DotOptions options) {
   LocScope scope(a.where());
   const std::vector<Array> xs = detail::converted({a, v}, {options.preferred_element_type});
   return correlate(xs[0], xs[1], mode);

@@ -171,7 +171,7 @@ struct SorterOptions {
 /// Where to insert values into a vector that `sorter` sorts: `searchsorted(x, v, {.sorter = argsort(x)})`.
 Array searchsorted(Arg sorted, Arg v, SorterOptions options, detail::Nothing auto...) { return detail::search(sorted, v, options); }
 /// x without the zeros at its ends along some axes: `trim_zeros(x, "fb", 0)`.
-Array trim_zeros(Arg x, const std::string& trim, Axis axis);
+Array trim_zeros(Arg x, TextArg trim, Axis axis);
 /// Options of polyint.
 struct PolyintOptions {
   detail::NamedFields named = detail::NamedFields();
@@ -186,8 +186,8 @@ Array inner(Arg a, Arg b, DotOptions options);
 Array vdot(Arg a, Arg b, DotOptions options);
 Array vecdot(Arg a, Arg b, DotOptions options);
 /// convolve and correlate with sums of another dtype: `convolve(a, v, "same", {.preferred_element_type = float32})`.
-Array convolve(Arg a, Arg v, const std::string& mode, DotOptions options);
-Array correlate(Arg a, Arg v, const std::string& mode, DotOptions options);
+Array convolve(Arg a, Arg v, TextArg mode, DotOptions options);
+Array correlate(Arg a, Arg v, TextArg mode, DotOptions options);
 
 /// Options of reshape (jax.lax.reshape).
 struct ReshapeOptions {

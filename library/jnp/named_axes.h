@@ -37,9 +37,7 @@ Array concatenate(Args xs, AxisOption options, SourceLoc loc = SourceLoc::here()
   return concatenate(std::move(xs), options.axis, loc);
 }
 /// `stack({a, b}, {.axis = 1})`.
-Array stack(Args xs, AxisOption options, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) {
-  return stack(std::move(xs), options.axis, loc);
-}
+Array stack(Args xs, AxisOption o, SourceLoc loc = SourceLoc::here(), detail::Nothing auto...) { return stack(std::move(xs), o.axis, loc); }
 /// `split(x, 2, {.axis = 1})`.
 std::vector<Array> split(Arg x, Sections sections, AxisOption options, detail::Nothing auto...) {
   return split(std::move(x), std::move(sections), options.axis);

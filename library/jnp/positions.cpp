@@ -165,6 +165,10 @@ Array indices(Shape shape, DType dtype, SourceLoc loc) {
   for (int d = 0; d < shape.size(); ++d) all.push_back(iota(dtype, shape, d, loc));
   return all.empty() ? zeros({0}, dtype, loc) : stack(all, 0, loc);
 }
+std::pair<Array, Array> ix_(Arg rows, Arg columns) {
+  const std::vector<Array> both = ix_({std::move(rows), std::move(columns)});
+  return {both[0], both[1]};
+}
 std::vector<Array> ix_(Args positions) {
   const std::vector<Arg>& all = positions.args();
   std::vector<Array> out;

@@ -49,10 +49,7 @@ Array indices(Shape shape, DType dtype = int32, SourceLoc loc = SourceLoc::here(
 /// Vectors of positions that index their outer product: `x(ix_({rows, columns})...)` as arrays that broadcast together.
 std::vector<Array> ix_(Args positions);
 /// The same of two vectors, to be taken apart: `auto [i, j] = ix_(rows, columns)`, and then `x[{i, j}]`.
-inline std::pair<Array, Array> ix_(Arg rows, Arg columns) {
-  const std::vector<Array> both = ix_({std::move(rows), std::move(columns)});
-  return {both[0], both[1]};
-}
+std::pair<Array, Array> ix_(Arg rows, Arg columns);
 /// Positions in a flattened array as one array for each dimension of the shape. What is out of bounds is moved inside.
 std::vector<Array> unravel_index(Arg positions, Shape shape);
 /// A list of N arrays as what can be taken apart: `auto [i, j] = elements<2>(diag_indices(n))`. Another number is a ShapeError.

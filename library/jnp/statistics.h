@@ -11,6 +11,7 @@
 #include "weft/core/array/axis.h"
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/optional_shape.h"
+#include "weft/core/functions/convolution.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/library/numpy/numpy.h"
 
@@ -178,7 +179,8 @@ Array logsumexp(Arg x, Axis axis, LogsumexpOptions options, detail::Nothing auto
 
 /// The convolution of two matrices, with zeros around them (jax.scipy.signal.convolve2d): mode "full", "same", of a's shape, or "valid",
 /// where one matrix lies inside of the other. Throws Error for another mode, ShapeError for what is no matrix.
-Array convolve2d(Arg a, Arg kernel, const std::string& mode = "full");
+Array convolve2d(Arg a, Arg kernel, TextArg mode = "full");
+Array convolve2d(Arg a, Arg kernel, ModeOption options);
 
 // Polynomials are vectors of coefficients, the highest power first.
 /// The sum of two polynomials.
@@ -263,10 +265,7 @@ inline WeakDType operand_type(const Arg& x) { return x.aval().weak_dtype(); }
 DType promoted_type(const std::vector<WeakDType>& types);
 }  // namespace detail
 /// The promoted dtype of an operation on all of them: arrays, numbers and dtypes.
-template <class... A>
-DType result_type(const A&... operands) {
-  return detail::promoted_type({detail::operand_type(operands)...});
-}
+DType result_type(const auto&... operands) { return detail::promoted_type({detail::operand_type(operands)...}); }
 /// The same of a list: `result_type({x, y})`.
 DType result_type(std::initializer_list<Arg> operands);
 

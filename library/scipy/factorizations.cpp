@@ -220,8 +220,9 @@ Array solve_triangular(Arg a, Arg b, TransOptions options) {
   return vector ? squeeze(x, -1) : x;
 }
 
-Schur schur(Arg a, const std::string& output) {
+Schur schur(Arg a, TextArg form) {
   LocScope scope(a.where());
+  const std::string& output = form.str();
   if (output != "real" && output != "complex")
     throw Error(fmt::format("schur: unknown output `{}`; available: real, complex", output), detail::effective_loc(a.where()));
   Array x = square_matrix_operand(a, "schur");
@@ -252,8 +253,9 @@ Array sqrtm(Arg a) {
     return {y, solve_sylvester(y, y, std::get<0>(along))};
   })(x);
 }
-Polar polar(Arg a, const std::string& side) {
+Polar polar(Arg a, TextArg where) {
   LocScope scope(a.where());
+  const std::string& side = where.str();
   if (side != "right" && side != "left")
     throw Error(fmt::format("polar: unknown side `{}`; available: right, left", side), detail::effective_loc(a.where()));
   const Array x = matrix_operand(a, "polar");

@@ -34,7 +34,7 @@ struct Schur {
 };
 /// z t z^H = a with a unitary z and an upper triangular t, by the host's LAPACK; with output "real" and a real matrix a real t, which has
 /// blocks of 2 x 2 for pairs of complex eigenvalues. It has no derivatives, as in JAX.
-Schur schur(Arg a, const std::string& output = "real");
+Schur schur(Arg a, TextArg output = "real");
 struct Hessenberg {
   Array h, q;
 };
@@ -47,7 +47,7 @@ struct Polar {
 };
 /// a = u p, of side "left" a = p u: a factor with orthonormal columns (rows) and a positive semidefinite one. Derivatives need singular
 /// values that differ.
-Polar polar(Arg a, const std::string& side = "right");
+Polar polar(Arg a, TextArg side = "right");
 /// The x with a x + x b = c.
 Array solve_sylvester(Arg a, Arg b, Arg c);
 /// The derivative of expm at a in the direction e.

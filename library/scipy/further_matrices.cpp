@@ -148,8 +148,9 @@ Schur rsf2csf(Arg given_t, Arg given_z) {
   }
   return {t, z};
 }
-QrProduct qr_multiply(Arg given_a, Arg given_c, const std::string& mode) {
+QrProduct qr_multiply(Arg given_a, Arg given_c, TextArg side) {
   LocScope scope(given_a.where());
+  const std::string& mode = side.str();
   if (mode != "left" && mode != "right")
     throw Error(fmt::format("qr_multiply: unknown mode `{}`; available: left, right", mode), detail::effective_loc(given_a.where()));
   const bool left = mode == "left", vector = given_c.array().ndim() == 1;

@@ -43,6 +43,6 @@ struct QrProduct {
 };
 /// c q and r for the factors of a = q r, by mode "left" q c; c is a matrix, or a vector for one row (column). Throws Error for another
 /// mode, ShapeError where c doesn't fit.
-QrProduct qr_multiply(Arg a, Arg c, const std::string& mode = "right");
+QrProduct qr_multiply(Arg a, Arg c, TextArg mode = "right");
 
 }  // namespace weft::linalg

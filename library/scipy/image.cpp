@@ -95,9 +95,13 @@ Array brought_inside(const Array& index, std::int64_t size, const std::string& m
 
 namespace image {
 
-Array resize(Arg x, Shape shape, const std::string& given, ResizeOptions options) {
+Array resize(Arg x, Shape shape, ResizeOptions options) {
+  const TextArg method(options.method, x.where());
+  return resize(std::move(x), std::move(shape), method, options);
+}
+Array resize(Arg x, Shape shape, TextArg given, ResizeOptions options) {
   LocScope scope(x.where());
-  const std::string method = checked_method("resize", given, true, x.where());
+  const std::string method = checked_method("resize", given.str(), true, x.where());
   check_rank("resize", x, shape);
   std::vector<int> dims;
   for (int d = 0; d < shape.size(); ++d) {
@@ -125,10 +129,10 @@ Array resize(Arg x, Shape shape, const std::string& given, ResizeOptions options
       },
       [&](std::size_t) { return zeros({}, dtype); }, method, options.antialias);
 }
-Array scale_and_translate(Arg x, Shape shape, const std::vector<int>& spatial_dims, Arg scale, Arg translation, const std::string& given,
+Array scale_and_translate(Arg x, Shape shape, const std::vector<int>& spatial_dims, Arg scale, Arg translation, TextArg given,
                           ResizeOptions options) {
   LocScope scope(x.where());
-  const std::string method = checked_method("scale_and_translate", given, false, x.where());
+  const std::string method = checked_method("scale_and_translate", given.str(), false, x.where());
   check_rank("scale_and_translate", x, shape);
   const std::int64_t n = static_cast<std::int64_t>(spatial_dims.size());
   if (scale.array().shape() != Shape(n) || translation.array().shape() != Shape(n))

@@ -14,15 +14,18 @@ namespace image {
 
 /// Options of resize and scale_and_translate.
 struct ResizeOptions {
-  bool antialias = true;  ///< whether what is made smaller is averaged, so that no frequencies are mistaken for others
+  detail::NamedFields named = detail::NamedFields();
+  std::string method = {};  ///< where it isn't an argument of its own
+  bool antialias = true;    ///< whether what is made smaller is averaged, so that no frequencies are mistaken for others
 };
 /// The array in another shape, interpolated along each dimension whose size changes: method "nearest", "linear" ("bilinear", "trilinear",
 /// "triangle"), "cubic" ("bicubic", "tricubic"; Keys' with a = -0.5), "lanczos3" or "lanczos5". Elements are cells, whose middles are at
 /// 0.5, 1.5, ...; what is outside doesn't count.
-Array resize(Arg x, Shape shape, const std::string& method, ResizeOptions options = {});
+Array resize(Arg x, Shape shape, TextArg method, ResizeOptions options = {});
+Array resize(Arg x, Shape shape, ResizeOptions options);
 /// The array scaled and then moved along the dimensions `spatial_dims`, sampled in another shape: element i comes from
 /// (i + 0.5 - translation) / scale - 0.5. What is outside is 0. Method "nearest" is not known here.
-Array scale_and_translate(Arg x, Shape shape, const std::vector<int>& spatial_dims, Arg scale, Arg translation, const std::string& method,
+Array scale_and_translate(Arg x, Shape shape, const std::vector<int>& spatial_dims, Arg scale, Arg translation, TextArg method,
                           ResizeOptions options = {});
 
 }  // namespace image

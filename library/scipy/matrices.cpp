@@ -111,8 +111,9 @@ Array circulant(Arg c) {
   const std::int64_t n = v.shape().back();
   return by_place("circulant", v, n, n, [=](std::int64_t i, std::int64_t j) { return (i - j + n) % n; });
 }
-Array convolution_matrix(Arg a, Int columns, const std::string& mode) {
+Array convolution_matrix(Arg a, Int columns, TextArg how) {
   LocScope scope(a.where());
+  const std::string& mode = how.str();
   const Array v = vectors("convolution_matrix", a);
   const std::int64_t m = v.shape().back(), n = columns;
   if (n < 1) refuse(a.where(), fmt::format("convolution_matrix: n is {}; it must be at least 1", n));

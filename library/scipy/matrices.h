@@ -9,10 +9,7 @@ namespace weft::linalg {
 
 /// Matrices, vectors as rows and scalars, one after the other on the diagonal, zeros elsewhere.
 Array block_diag(Args xs, SourceLoc loc = SourceLoc::here());
-template <std::same_as<Array>... More>
-Array block_diag(const Array& x, const Array& y, const More&... more) {
-  return block_diag({x, y, more...});
-}
+Array block_diag(const Array& x, const Array& y, const std::same_as<Array> auto&... more) { return block_diag({x, y, more...}); }
 // The last dimension of an operand is the vector; those before are batch dimensions.
 /// The matrix with constant diagonals: c is its first column, r its first row, whose first element is not read; absent: conj(c).
 Array toeplitz(Arg c);
@@ -23,7 +20,7 @@ Array hankel(Arg c, Arg r);
 /// The matrix whose columns are c, moved on by one place each.
 Array circulant(Arg c);
 /// The matrix whose product with a vector of n elements is its convolution with a, by mode "full", "same" or "valid".
-Array convolution_matrix(Arg a, Int n, const std::string& mode = "full");
+Array convolution_matrix(Arg a, Int n, TextArg mode = "full");
 // The arguments of these are vectors, without batch dimensions.
 /// The companion matrix of the polynomial with the coefficients a, the highest power first.
 Array companion(Arg a);

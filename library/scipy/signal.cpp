@@ -190,8 +190,9 @@ Array extended(const Array& x, std::int64_t n, const std::string& boundary, Sour
 
 }  // namespace
 
-Array fftconvolve(Arg a, Arg b, const std::string& mode, Axis along) {
+Array fftconvolve(Arg a, Arg b, TextArg how, Axis along) {
   LocScope scope(a.where());
+  const std::string& mode = how.str();
   check_mode("fftconvolve", mode, a.where());
   std::vector<Array> v = detail::promoted_inexact({a.array(), b.array()}, a.where());
   if (v[0].ndim() != v[1].ndim())
@@ -238,8 +239,10 @@ Array fftconvolve(Arg a, Arg b, const std::string& mode, Axis along) {
   }
   return y;
 }
-Array correlate2d(Arg a, Arg b, const std::string& mode) {
+Array correlate2d(Arg a, Arg b, ModeOption options) { return correlate2d(std::move(a), std::move(b), options.mode.value_or("full")); }
+Array correlate2d(Arg a, Arg b, TextArg how) {
   LocScope scope(a.where());
+  const std::string& mode = how.str();
   check_mode("correlate2d", mode, a.where());
   const Array second = conj(b);
   // The middle, where it lies between two elements, is that of the reversed arrays.

@@ -6,14 +6,16 @@
 
 #include "weft/core/array/array.h"
 #include "weft/core/array/axis.h"
+#include "weft/core/functions/convolution.h"
 
 namespace weft {
 
 /// The convolution along axes, all of them if none are given, by Fourier transforms: mode "full", "same", of a's shape, or "valid", where
 /// one operand lies inside of the other. Along the other axes both have the same sizes. Throws Error for another mode.
-Array fftconvolve(Arg a, Arg b, const std::string& mode = "full", Axis axes = none);
+Array fftconvolve(Arg a, Arg b, TextArg mode = "full", Axis axes = none);
 /// The cross-correlation of two matrices, the second one conjugated, with zeros around them; modes as of convolve2d.
-Array correlate2d(Arg a, Arg b, const std::string& mode = "full");
+Array correlate2d(Arg a, Arg b, TextArg mode = "full");
+Array correlate2d(Arg a, Arg b, ModeOption options);
 
 /// Options of detrend.
 struct DetrendOptions {

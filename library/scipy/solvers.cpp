@@ -79,7 +79,7 @@ Array solved(const LinearOperator& a, const Problem& p, bool symmetric, Iterate 
     return iterate(Function([&f](const Array& x) { return Array(f(x)); }), rhs);
   };
   const auto matvec = [a](const Array& x) { return a(x); };
-  if (symmetric) return custom_linear_solve(matvec, p.b, solve, LinearSolveOptions{.symmetric = true}, p.loc);
+  if (symmetric) return custom_linear_solve(matvec, p.b, solve, {.symmetric = true}, p.loc);
   return custom_linear_solve(matvec, p.b, solve, solve, p.loc);
 }
 

@@ -50,8 +50,9 @@ Mode mode_of(const Array& x) {
 
 }  // namespace
 
-Array rankdata(Arg x, const std::string& method, std::optional<AxisNumber> along) {
+Array rankdata(Arg x, TextArg how, std::optional<AxisNumber> along) {
   LocScope scope(x.where());
+  const std::string& method = how.str();
   if (method != "average" && method != "min" && method != "max" && method != "dense" && method != "ordinal")
     throw Error(fmt::format("rankdata: unknown method `{}`; available: average, min, max, dense, ordinal", method),
                 detail::effective_loc(x.where()));

@@ -10,7 +10,7 @@ namespace weft::stats {
 
 /// The rank of each element, from 1, of the flattened array or along an axis; equal elements by method "average", "min", "max", "dense" or
 /// "ordinal", which counts them in order. Ranks are floats, as in JAX.
-Array rankdata(Arg x, const std::string& method = "average", std::optional<AxisNumber> axis = {});
+Array rankdata(Arg x, TextArg method = "average", std::optional<AxisNumber> axis = {});
 /// Result of mode.
 struct Mode {
   Array mode;   ///< the value that occurs most often, the least of several

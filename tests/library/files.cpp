@@ -56,7 +56,11 @@ TEST_CASE("safetensors: arrays of every dtype come back") {
   CHECK(same(jit([](Array x) { return x + 1; })(kept), arrays.at("float32") + 1));
   CHECK_THROWS_AS(save_safetensors(path, {{"x", ones(2, complex128)}}), DTypeError);
   CHECK_THROWS_AS(save_safetensors(path, {{"__metadata__", ones(2)}}), IoError);
-  CHECK(load_safetensors(path).arrays.size() == 1);
+  const Safetensors last = load_safetensors(path);
+  CHECK(last.arrays.size() == 1);
+  const std::string only = last.arrays.begin()->first;
+  CHECK(same(last[only], last.at(only)));
+  CHECK(refuses<IoError>([&] { last["bias"]; }, {"'bias'", only, "files.cpp:"}));
 }
 
 TEST_CASE("safetensors: what others write is read") {
@@ -105,7 +109,9 @@ TEST_CASE("CSV: tables are read") {
   CHECK(t.values.dtype() == float32);
   CHECK(tree::to_string(t.values) == "[[   1.     2.5 -300. ]\n [   4.     nan    inf]]");
   CHECK(t.column("y").to_vector<float>()[0] == 2.5f);
+  CHECK(t["y"].to_vector<float>()[0] == 2.5f);
   CHECK(refuses<IoError>([&] { t.column("z"); }, {"'z'", "x, y"}));
+  CHECK(refuses<IoError>([&] { t["z"]; }, {"'z'", "x, y", "files.cpp:"}));
   CHECK(parse_csv("1,2\n3,4").names.empty());
   CHECK(refuses<IoError>([] { parse_csv("1,2\n3,x\n"); }, {"parse_csv: text: line 2, column 2: 'x' is not a float32 number"}));
   CHECK(same(parse_csv("1,2\n3,4", {.dtype = int32}).values, array({{1, 2}, {3, 4}})));

@@ -19,6 +19,21 @@ struct Params {
 
 }  // namespace
 
+TEST_CASE("named options: words by name are those in their places") {
+  const Array x = array({1.f, 2.f, -1.f, 3.f}), v = array({0.5f, 1.f, 2.f}), m = reshape(arange(9, float32), {3, 3});
+  for (const char* mode : {"full", "same", "valid"}) {
+    CHECK(same(convolve(x, v, {.mode = mode}), convolve(x, v, mode)));
+    CHECK(same(correlate(x, v, {.mode = mode}), correlate(x, v, mode)));
+    CHECK(same(convolve2d(m, eye(2), {.mode = mode}), convolve2d(m, eye(2), mode)));
+    CHECK(same(correlate2d(m, eye(2), {.mode = mode}), correlate2d(m, eye(2), mode)));
+  }
+  CHECK(same(convolve(x, v, {}), convolve(x, v, "full")));
+  CHECK(same(correlate(x, v, ModeOption{}), correlate(x, v, "valid")));
+  CHECK(same(image::resize(m, {5, 2}, {.method = "linear", .antialias = false}), image::resize(m, {5, 2}, "linear", {.antialias = false})));
+  CHECK(has(message_of<Error>([&] { image::resize(m, {5, 2}, {.antialias = false}); }), "unknown method ``"));
+  CHECK(has(message_of<Error>([&] { convolve(x, v, {.mode = "half"}); }), "unknown mode `half`"));
+}
+
 TEST_CASE("named options: draws are those of the arguments in order") {
   const Array key = random::key(3), p = array({0.2f, 0.7f});
   CHECK(same(random::normal(key, {3}, {.dtype = float64}), random::normal(key, {3}, float64)));

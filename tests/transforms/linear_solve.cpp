@@ -72,6 +72,11 @@ TEST_CASE("custom_linear_solve: trees, symmetric maps, maps of no matrix") {
   auto f = [=](Array b) { return custom_linear_solve(twice, b, by_map, by_map); };
   CHECK(near(f(array({1.f, 3.f, 6.f})), {1, 2, 3}));
   CHECK(near(jacrev(f)(ones(3)), {1, 0, 0, -1, 1, 0, 0, -1, 1}));
+  // By name, also of trees.
+  auto named = [=](Array b) { return custom_linear_solve(twice, b, by_map, {.transpose_solve = by_map}); };
+  CHECK(near(jit(jacrev(named))(ones(3)), {1, 0, 0, -1, 1, 0, 0, -1, 1}));
+  auto of_pairs = [=](Pair b) { return sum(square(custom_linear_solve(scale, b, unscale, {.transpose_solve = unscale}).y)); };
+  CHECK(near(grad(of_pairs)(Pair{ones(2), full({3}, 8.f)}).y, {1, 1, 1}));
 }
 
 TEST_CASE("what custom_linear_solve refuses") {

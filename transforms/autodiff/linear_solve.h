@@ -1,12 +1,21 @@
 // Linear systems that a user's function solves, with derivatives from the equation (implicit differentiation).
 #pragma once
+#include <optional>
+
+#include "weft/core/base/function_ref.h"
 #include "weft/transforms/autodiff/vjp.h"
 
 namespace weft {
 
-/// Options of custom_linear_solve.
+namespace detail {
+template <class Tree>
+using TransposeSolve = FunctionRef<Tree(FunctionRef<Tree(const Tree&)>, const Tree&)>;
+}  // namespace detail
+/// Options of custom_linear_solve, for right-hand sides of type Tree.
+template <class Tree>
 struct LinearSolveOptions {
-  bool symmetric = false;  ///< matvec is its own transpose, so that `solve` solves the transposed system too
+  std::optional<detail::TransposeSolve<Tree>> transpose_solve = {};  ///< transpose_solve(vecmat, b) solves the transposed system
+  bool symmetric = false;                                            ///< matvec is its own transpose, so that `solve` solves that too
 };
 
 namespace detail {
@@ -29,7 +38,7 @@ constexpr bool keeps_type = std::is_same_v<out_t<F, B>, B>;
 /// mode solves for the tangent, reverse mode needs transpose_solve(vecmat, b), which solves with the transposed map. b is any tree; the
 /// functions return trees like it. Throws PytreeError, ShapeError or DTypeError where they don't.
 template <class M, class B, class S, class T>
-  requires(!std::is_same_v<T, LinearSolveOptions>)
+  requires(!std::is_same_v<T, LinearSolveOptions<detail::traced_t<B>>>)
 detail::traced_t<B> custom_linear_solve(M matvec, const B& b, S solve, T transpose_solve, SourceLoc loc = SourceLoc::here()) {
   using Tree = detail::traced_t<B>;
   const Tree rhs = detail::to_traced(b);
@@ -44,10 +53,12 @@ detail::traced_t<B> custom_linear_solve(M matvec, const B& b, S solve, T transpo
   detail::FlatCall<decltype(backward), Tree> st(backward, loc, rhs);
   return detail::with_leaves(rhs, std::span<const Array>(detail::flat_linear_solve(a, &at, s, &st, loc)));
 }
-/// Without transpose_solve: reverse mode throws TracerError, unless matvec is symmetric.
-template <class M, class B, class S>
-detail::traced_t<B> custom_linear_solve(M matvec, const B& b, S solve, LinearSolveOptions options = {}, SourceLoc loc = SourceLoc::here()) {
-  using Tree = detail::traced_t<B>;
+/// The same with options, `{.symmetric = true}`. Without transpose_solve reverse mode throws TracerError, unless matvec is symmetric.
+template <class M, class B, class S, class Tree = detail::traced_t<B>>
+Tree custom_linear_solve(M matvec, const B& b, S solve, LinearSolveOptions<detail::traced_t<B>> options = {},
+                         SourceLoc loc = SourceLoc::here()) {
+  const auto transpose = [&](const auto& vecmat, const Tree& x) { return (*options.transpose_solve)(vecmat, x); };
+  if (options.transpose_solve) return custom_linear_solve(matvec, b, solve, transpose, loc);
   const Tree rhs = detail::to_traced(b);
   auto forward = [&](const Tree& x) { return detail::to_traced(solve(matvec, x)); };
   static_assert(detail::keeps_type<M, Tree> && detail::keeps_type<decltype(forward), Tree>,
