@@ -101,6 +101,13 @@ class BusyPasses final : public llvm::legacy::PassManagerBase {
   const bool x86_, long_double_;
 };
 
+/// Cycles from one instruction to the next, as of Intel's servers since Skylake. Zen 4 computes vectors of 64 bytes in two halves.
+VectorFeatures::Division division_of(const Processor& p) {
+  VectorFeatures::Division d{.quotient_f32 = 10, .quotient_f64 = 16, .root_f32 = 12, .root_f64 = 24, .multiply_add = .5};
+  if (p.cpu == "znver4") d = {.quotient_f32 = 6, .quotient_f64 = 10, .root_f32 = 10, .root_f64 = 18, .multiply_add = 1};
+  return d;
+}
+
 /// What code for the processor may use.
 VectorFeatures features_of(const Processor& p) {
   VectorFeatures f;
@@ -116,6 +123,7 @@ VectorFeatures features_of(const Processor& p) {
     f.half_arithmetic = wide && info.checkFeatures("+avx512fp16");
     f.fma = info.checkFeatures("+fma");
     f.word_products = true;
+    if (wide) f.division = division_of(p);
   } else {
     f.half_conversions = f.fma = llvm::Triple(p.triple).isAArch64();
   }

@@ -207,6 +207,13 @@ struct Schedules {
   const std::vector<Schedule>& of(CodeTier q) const { return q == CodeTier::optimized ? optimized : baseline; }
 };
 
+/// Baseline code, which is also interpreted, has few instructions.
+VectorFeatures features_for(CodeTier tier) {
+  VectorFeatures f = processor().vectors;
+  if (tier == CodeTier::baseline) f.division = {};
+  return f;
+}
+
 /// The unit's object file, from the cache where it is there. Units of kernels are known by what they are made of; those of control steps by
 /// LLVM's intermediate code, which says all that the code depends on but for the processor and how code is generated for it.
 /// `tables`: of the program's control steps; those of the unit are filled in. nothing: it is not in the cache, and not to be `made`.
@@ -217,7 +224,7 @@ std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, cons
   ModuleOwner module;
   const auto emit = [&] {
     module = new_module(context, "weft", u.tier);
-    const VectorFeatures& features = processor().vectors;
+    const VectorFeatures features = features_for(u.tier);
     for (std::size_t i = 0; i < u.kernels.size(); ++i)
       emit_kernel(*module, p.kernels[static_cast<std::size_t>(u.kernels[i])], schedules[static_cast<std::size_t>(u.kernels[i])], features,
                   kernel_symbol(i));
@@ -259,10 +266,11 @@ std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, cons
 bool interpret(const Unit& u, const KernelProgram& p, const std::vector<Schedule>& schedules, NativeCode& code) {
   ContextOwner context;
   const auto module = new_module(context, "weft", CodeTier::baseline);
+  const VectorFeatures features = features_for(CodeTier::baseline);
   std::vector<std::unique_ptr<InterpretedCode>> made;
   for (std::size_t i = 0; i < u.kernels.size(); ++i) {
     const auto k = static_cast<std::size_t>(u.kernels[i]);
-    emit_kernel(*module, p.kernels[k], schedules[k], processor().vectors, kernel_symbol(i));
+    emit_kernel(*module, p.kernels[k], schedules[k], features, kernel_symbol(i));
     verify(*module);
     made.push_back(InterpretedCode::of(*module->getFunction(kernel_symbol(i))));
     if (!made.back()) return false;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "weft/backends/codegen/emit/by_products.h"
 #include "weft/backends/codegen/emit/instruction_order.h"
 #include "weft/backends/codegen/schedule/kernel_accesses.h"
 #include "weft/core/base/nesting.h"
@@ -40,6 +41,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedu
     if (node.kind == NodeKind::local) local_nodes_[static_cast<int>(node.integer)] = static_cast<NodeId>(n);
   }
   loads_ = plain_loads(k);
+  by_products_ = nodes_by_products(k, s, features);
   ranges_.resize(k.dag.dims.size());
 }
 

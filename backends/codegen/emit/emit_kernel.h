@@ -94,6 +94,7 @@ class KernelEmitter {
   Value* compute(NodeId n, const Copy& copy);
   Value* call_math(NodeId id, const Copy& copy);
   Value* share_of_sum(const Node& n, const Copy& copy);
+  Value* by_products(NodeId n, const Copy& copy);
   Value* load(NodeId id, const Copy& copy);
   Value* affine_value(NodeId n, const Copy& copy);  ///< i64, or a vector of index_type(); so are the values of all index nodes
   Value* lane_index(NodeId n, const Copy& copy);    ///< of an atom: a vector of index_type(), or i64
@@ -221,8 +222,9 @@ class KernelEmitter {
   llvm::Function* function_ = nullptr;
   std::vector<Frame> frames_;
   std::vector<Value*> args_;
-  std::vector<char> pinned_;   // nodes that depend on what the kernel computes in earlier nests
-  std::vector<NodeId> loads_;  // that are not guarded, of memory that the kernel doesn't write
+  std::vector<char> pinned_;       // nodes that depend on what the kernel computes in earlier nests
+  std::vector<NodeId> loads_;      // that are not guarded, of memory that the kernel doesn't write
+  std::vector<char> by_products_;  // nodes_by_products
   std::map<int, NodeId> local_nodes_;
   int lanes_ = 1;  // of the open vector loop, else 1
   int vector_dim_ = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "weft/backends/codegen/emit/blocks.h"
+#include "weft/backends/codegen/emit/by_products.h"
 #include "weft/backends/codegen/emit/emit_kernel.h"
 #include "weft/backends/codegen/math/sixteen_lanes.h"
 #include "weft/backends/codegen/schedule/kernel_accesses.h"
@@ -124,6 +125,7 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
         }
       if (lanes_ == 16 && features_.lookups && varies(node.dims) && std::binary_search(s_.by_inverse.begin(), s_.by_inverse.end(), n))
         return share_of_sum(node, copy);
+      if (by_products_[static_cast<std::size_t>(n)] && varies(node.dims) && !mask_) return by_products(n, copy);
       if (node.kind == NodeKind::math && contains(s_.called, node.function)) return call_math(n, copy);
       if (node.kind == NodeKind::math && node.function == MathFunction::exp && falls_with_distance(k_, node.operands[0])) {
         operand(n, node.operands[0], copy);  // exponentials in it are others
@@ -182,6 +184,15 @@ Value* KernelEmitter::share_of_sum(const Node& n, const Copy& copy) {
     for (int i = 0; i < 3; ++i) memo.emplace(part(i), *parts[i]);
   }
   return sixteen_lane_quotient(ir_, full(get(n.operands[0], copy)), s);
+}
+
+/// A quotient, a square root or an inverse square root.
+Value* KernelEmitter::by_products(NodeId id, const Copy& copy) {
+  const Node& n = k_.dag[id];
+  Value* x = full(operand(id, n.operands[0], copy));
+  if (n.kind == NodeKind::math) return inverse_root_by_products(ir_, x);
+  if (n.op == ScalarOp::sqrt) return root_by_products(ir_, x);
+  return quotient_by_products(ir_, x, full(operand(id, n.operands[1], copy)));
 }
 
 Value* KernelEmitter::lane_numbers() {

@@ -23,7 +23,12 @@ struct VectorFeatures {
   bool word_conversions = false;  ///< vectors of 64-bit integers <-> float64 (AVX512DQ)
   bool lookups = false;           ///< registers of sixteen float32, and lookups in them (AVX-512)
   bool byte_shuffles = false;     ///< one instruction picks bytes from two registers, as `lookups` does 16-bit words (AVX-512 VBMI)
-  bool bfloat_rounding = false;   ///< float32 -> bfloat16 (NVIDIA, sm_80 or newer)
+  /// Cycles from one instruction on a vector of 64 bytes to the next, where the processor approximates inverses and roots of such vectors
+  /// (AVX-512). 0: it does not, or code is not worth it.
+  struct Division {
+    double quotient_f32 = 0, quotient_f64 = 0, root_f32 = 0, root_f64 = 0, multiply_add = 0;
+  } division;
+  bool bfloat_rounding = false;  ///< float32 -> bfloat16 (NVIDIA, sm_80 or newer)
   /// Code for a GPU, or for the host that emulates it in a test: no calls of the host's libraries, and plain integer division.
   enum class Gpu { none, nvidia, emulated } gpu = Gpu::none;
 
