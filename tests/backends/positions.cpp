@@ -1,13 +1,29 @@
-// Integers that are computed from positions alone.
+// Integers that are computed from positions alone, and gathers at positions that are constants: progressions are read in order, few others
+// are joined from slices, in and outside of loops.
 #include <doctest/doctest.h>
 
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
 #include "tests/messages.h"
+#include "weft/backends/codegen/planner/simplify.h"
 #include "weft/backends/cpu/jit.h"
+#include "weft/core/ir/jaxpr.h"
 
 using namespace weft;
 using namespace weft::test;
+
+namespace {
+
+std::string simplified(const std::function<Array(Array)>& f, const Array& x) {
+  const Jaxpr j = detail::simplify(make_jaxpr(f)(x));
+  j.check();
+  return j.to_string();
+}
+bool has_gather(const std::string& text) { return text.find("gather[") != std::string::npos; }
+/// Whether positions are read from memory.
+bool has_table(const std::string& text) { return text.find("{ lambda ;") != 0; }
+
+}  // namespace
 
 TEST_CASE("positions: indices that are known to lie inside are positions") {
   const Array x = values({300}, 1);
@@ -181,4 +197,84 @@ TEST_CASE("positions: rows that lanes gather elements of are prefetched, and rea
       }
   const Array few = values({64, 79}, 1), at = random::randint(random::key(2), {120}, 0, 79);
   CHECK_FALSE(has(same([](Xs a) { return take(a[0], a[1], 1); }, {few, at}, 0, "schedule"), "prefetch_gathered"));
+}
+
+TEST_CASE("known indices: progressions along each dimension of the indices, in every dtype") {
+  const CodeFrom code("optimized");
+  for (const DType t : {bool_, int8, uint16, int64, float16, bfloat16, float32, float64, complex64}) {
+    CAPTURE(t.name());
+    const Array x = astype(reshape(arange(6 * 40) % 100, {6, 40}), t);
+    for (const Array& at : {array({0, 5, 10, 15}), array({39, 36, 33}), array({7, 7, 7}), array({11}), array({-1, -3, -5, -7}),
+                            array({{0, 1, 2}, {4, 5, 6}, {8, 9, 10}}), array({{3}, {2}, {1}})}) {
+      const auto columns = [&](Xs v) { return v[0](slice(), at); };
+      same(columns, {x}, 0);
+      const std::string text = simplified([&](Array v) { return v(slice(), at); }, x);
+      CHECK_FALSE(has_table(text));
+      same([&](Xs v) { return v[0](at % 6); }, {x}, 0);
+    }
+  }
+}
+
+TEST_CASE("known indices: beyond the ends, as each mode says") {
+  const Array x = reshape(arange(0, 24, 1, float32), {4, 6});
+  for (const Array& at : {array({0, 3, 6}), array({-8, -4, 0, 4, 8}), array({5, 6, 7}), array({100})})
+    for (const char* mode : {"fill", "clip", "wrap"}) {
+      CAPTURE(mode);
+      same([&](Xs v) { return take(v[0], at, {.axis = 1, .mode = mode}); }, {x}, 0);
+      same([&](Xs v) { return take(v[0], at, {.axis = 0, .mode = mode}); }, {x}, 0);
+    }
+}
+
+TEST_CASE("known indices: two positions for each element, pairs of ranges, windows that overlap") {
+  const Array x = reshape(arange(0, 63, 1, float32), {7, 9}), rows = array({0, 2, 4, 6}), columns = array({8, 6, 4, 2}),
+              odd = array({1, 0, 5, 3});
+  same([&](Xs v) { return v[0](rows, columns); }, {x}, 0);
+  same([&](Xs v) { return v[0](rows, odd); }, {x}, 0);
+  same([&](Xs v) { return v[0](expand_dims(rows, 1), columns); }, {x}, 0);
+  same([&](Xs v) { return v[0](expand_dims(odd, 1), array({0, 1})); }, {x}, 0);
+  const Array frames = expand_dims(arange(0, 40, 8), 1) + arange(20), signal = sin(arange(0, 64, 1, float32));
+  same([&](Xs v) { return v[0][frames] * 2.f; }, {signal}, 0);
+  const Array kept = array(frames.to_vector<int>()), table = reshape(kept, {5, 20});
+  CHECK_FALSE(has_table(simplified([&](Array v) { return v[table] * 2.f; }, signal)));
+}
+
+TEST_CASE("known indices: few positions in no order are joined from slices in loops") {
+  const CodeFrom code("optimized");
+  const Array x = sin(reshape(arange(0, 11 * 16, 1, float32), {11, 16}));
+  const Array rows = array({0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11}), rolled = array({1, 2, 0}),
+              repeated = array({0, 0, 5, 5, 5, 2});
+  const auto steps = [](const Array& at) {
+    return [at](Array v) { return fori_loop(0, 5, [&](Array, Array c) { return tanh(c(slice(), at)) + c * .5f; }, v); };
+  };
+  CHECK_FALSE(has_gather(simplified(steps(rows), x)));
+  same([&](Xs v) { return steps(rows)(v[0]); }, {x}, 1e-6);
+  const auto until = [&](Array v) {
+    return while_loop([](Array c) { return sum(c) < 40.f; }, [&](Array c) { return abs(c(slice(), rows)) + .1f; }, v);
+  };
+  CHECK_FALSE(has_gather(simplified(until, x)));
+  same([&](Xs v) { return until(v[0]); }, {x}, 1e-6);
+  const auto nested = [&](Array v) {
+    return fori_loop(0, 3, [&](Array, Array c) { return fori_loop(0, 2, [&](Array, Array d) { return cos(d(slice(), rows)); }, c); }, v);
+  };
+  CHECK_FALSE(has_gather(simplified(nested, x)));
+  same([&](Xs v) { return nested(v[0]); }, {x}, 1e-6);
+  // Two slices are joined anywhere; more, outside of a loop, are no better than a table.
+  CHECK_FALSE(has_gather(simplified([&](Array v) { return v(slice(), rolled) * 2.f; }, x)));
+  CHECK(has_table(simplified([&](Array v) { return v(slice(), rows) * 2.f; }, x)));
+  same([&](Xs v) { return v[0](slice(), rolled) * v[0](slice(), repeated(slice(0, 3))); }, {x}, 1e-6);
+  same([&](Xs v) { return vmap([&](Array row) { return row(rolled) + row(repeated(slice(0, 3))); })(v[0]); }, {x}, 1e-6);
+  same([&](Xs v) { return steps(array({3, 1, 2, 0}))(v[0](slice(), slice(0, 4))); }, {x}, 1e-6);
+  same(
+      [&](Xs v) {
+        return fori_loop(
+            0, 3, [&](Array, Array c) { return c(expand_dims(array({2, 0, 1, 3}), 1), rolled(array({0}))) * .5f; },
+            v[0](slice(0, 4), slice(0, 1)));
+      },
+      {x}, 1e-6);
+}
+
+TEST_CASE("known indices: derivatives of what is read") {
+  const Array x = cos(reshape(arange(0, 4 * 16, 1, float32), {4, 16})), even = array({0, 4, 8, 12}), rolled = array({1, 2, 0});
+  same([&](Xs v) { return grad([&](Array w) { return sum(square(w(slice(), even)) * w(slice(), even + 1)); })(v[0]); }, {x}, 1e-6);
+  same([&](Xs v) { return grad([&](Array w) { return sum(sin(w(slice(), rolled)) * w(slice(), array({0, 1, 2}))); })(v[0]); }, {x}, 1e-6);
 }

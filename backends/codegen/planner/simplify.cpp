@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "weft/backends/codegen/planner/known_values.h"
 #include "weft/backends/codegen/planner/partial_sorts.h"
 #include "weft/backends/codegen/schedule/cost.h"
 #include "weft/core/array/array_impl.h"
@@ -14,12 +15,14 @@
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/eqn_avals.h"
 #include "weft/core/ir/hoist.h"
+#include "weft/core/ir/known_indices.h"
 #include "weft/core/ir/low_bits.h"
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/prune.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/same_operation.h"
+#include "weft/core/ir/sub_programs.h"
 #include "weft/core/ops/contraction/dot_expand.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/composite.h"
@@ -38,16 +41,31 @@ constexpr std::size_t kCrowded = 8;  // equations with equal hashes, beyond whic
 
 constexpr std::size_t kMaxParts = 64;  // operands that one equation concatenates
 
+/// Whether the program, or one inside of it, has operations that gain by known positions.
+bool reads_positions(const Jaxpr& j) {
+  return std::any_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) {
+    return find_rule<KnownIndicesTransform>(*e.op) || any_program(e, [](const Jaxpr& inner) { return reads_positions(inner); });
+  });
+}
+
 /// Rewrites in one pass from front to back; equations refer to the pass's own numbering (constants and inputs first).
 class Simplifier {
  public:
-  Simplifier(const JaxprData& j, Expansion expansion) : expansion_(expansion) {
+  Simplifier(const JaxprData& j, Expansion expansion) : Simplifier(j, expansion, {}) {}
+  /// `known`: what is known of the first inputs; the program is a loop's body then.
+  Simplifier(const JaxprData& j, Expansion expansion, std::vector<std::optional<KnownValue>> known)
+      : expansion_(expansion), in_loop_(!known.empty()), known_(j, eqns_, avals_, literals_) {
     avals_.reserve(j.avals.size()), eqns_.reserve(j.eqns.size());
     avals_.assign(j.avals.begin(), j.avals.begin() + j.num_consts + j.num_inputs);
     std::vector<Atom> env;
     for (Var v = 0; v < avals_.size(); ++v) env.push_back(Atom::var(v));
+    for (std::size_t i = 0; i < known.size(); ++i)
+      if (known[i]) known_.set(j.first_input() + static_cast<Var>(i), *std::move(known[i]));
     outputs_ = run(j, std::move(env), {});
   }
+
+  /// Whether known positions changed the program.
+  bool used_positions() const { return used_positions_; }
 
   SimplifiedProgram finish(const JaxprData& j) && {
     std::vector<int> live(avals_.size());  // how often it is read
@@ -277,6 +295,8 @@ class Simplifier {
       in.insert(in.begin() + static_cast<std::ptrdiff_t>(hoisted->insert_at), values.begin(), values.end());
       return add({e.op, std::move(hoisted->params), {}, {}, loc}, std::move(in), out_avals, loc);
     }
+    if (const std::optional<Jaxpr> expansion = at_known_positions(e, in)) return run(expansion->data(), std::move(in), loc);
+    if (ParamsRef params = with_known_constants(e, in)) return add({e.op, std::move(params), {}, {}, loc}, std::move(in), out_avals, loc);
     if (expansion_)
       if (const std::optional<Jaxpr> expansion = expansion_(e, types_of(in)))
         return run(expansion->data(), with_tables(expansion->data(), std::move(in)), loc);
@@ -300,6 +320,33 @@ class Simplifier {
     if (permutation_of(copy)) transposes_.emplace(copy.outputs[0], eqns_.size());
     eqns_.push_back(std::move(copy));
     return as_atoms(eqns_.back().outputs);
+  }
+
+  /// What an equation that reads at positions is, where those are known.
+  std::optional<Jaxpr> at_known_positions(const Eqn& e, const std::vector<Atom>& in) {
+    KnownIndicesTransform::Function* const rule = find_rule<KnownIndicesTransform>(*e.op);
+    KnownValue* const indices = rule ? known_.find(in[1]) : nullptr;
+    if (!indices || !indices->from_array) return {};
+    std::optional<Jaxpr> expansion = rule({e, types_of(in), indices->tensor(), in_loop_});
+    used_positions_ = used_positions_ || expansion;
+    return expansion;
+  }
+
+  /// The parameters of a loop whose body reads at positions that are among its constants; null for other equations.
+  ParamsRef with_known_constants(const Eqn& e, const std::vector<Atom>& in) {
+    KnownConstantsTransform::Function* const rule = find_rule<KnownConstantsTransform>(*e.op);
+    if (!rule) return {};
+    ParamsRef params = rule(*e.params, [&](const Jaxpr& body, std::size_t first, std::size_t count) -> std::optional<Jaxpr> {
+      std::vector<std::optional<KnownValue>> known(count);
+      bool any = false;
+      for (std::size_t i = 0; i < count; ++i)
+        if (const KnownValue* const value = known_.find(in[first + i])) known[i] = *value, any = any || value->from_array;
+      if (!any || !reads_positions(body)) return {};
+      Simplifier inner(body.data(), nullptr, std::move(known));
+      return inner.used_positions() ? std::optional(std::move(inner).finish(body.data()).program) : std::nullopt;
+    });
+    used_positions_ = used_positions_ || params;
+    return params;
   }
 
   /// A concatenation of many operands becomes a tree, since each element would otherwise be compared with every operand's range. The parts
@@ -398,6 +445,8 @@ class Simplifier {
   }
 
   const Expansion expansion_;
+  const bool in_loop_;
+  bool used_positions_ = false;
   std::vector<Aval> avals_;
   std::vector<Eqn> eqns_;
   std::vector<Literal> literals_;
@@ -407,6 +456,7 @@ class Simplifier {
   std::vector<NamedValue> names_;
   std::unordered_multimap<std::uint64_t, std::size_t> seen_;
   std::unordered_map<Var, std::size_t> transposes_;
+  KnownValues known_;
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
-// Which parts of scans and while loops are the same in each step, for loop-invariant code motion.
+// Which parts of scans and while loops are the same in each step, for loop-invariant code motion, and which of their operands.
 #include <algorithm>
 
 #include "weft/core/ir/hoist.h"
+#include "weft/core/ir/known_indices.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control.h"
 
@@ -39,6 +40,25 @@ std::optional<HoistedEqn> hoist_while(const Eqn& e, ElementCost cost) {
 
 const HoistRule<Scan> scan_hoist(hoist_scan);
 const HoistRule<While> while_hoist(hoist_while);
+
+const Rule<KnownConstantsTransform, Scan> scan_constants([](const ParamsBase& params,
+                                                            KnownConstantsTransform::Rewritten rewritten) -> ParamsRef {
+  const auto& p = params_as<Scan::Params>(params);
+  std::optional<Jaxpr> body = rewritten(p.jaxpr, 0, static_cast<std::size_t>(p.num_consts));
+  if (!body) return {};
+  Scan::Params q = p;
+  q.jaxpr = *std::move(body);
+  return make_params(std::move(q));
+});
+const Rule<KnownConstantsTransform, While> while_constants([](const ParamsBase& params,
+                                                              KnownConstantsTransform::Rewritten rewritten) -> ParamsRef {
+  const auto& p = params_as<While::Params>(params);
+  std::optional<Jaxpr> body = rewritten(p.body_jaxpr, static_cast<std::size_t>(p.cond_nconsts), static_cast<std::size_t>(p.body_nconsts));
+  if (!body) return {};
+  While::Params q = p;
+  q.body_jaxpr = *std::move(body);
+  return make_params(std::move(q));
+});
 
 }  // namespace
 }  // namespace weft::detail
