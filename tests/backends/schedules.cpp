@@ -196,6 +196,19 @@ TEST_CASE("schedules: columns of large matrices have their rows prefetched, sums
           std::string::npos);
 }
 
+TEST_CASE("schedules: short rows of large matrices are summed whole") {
+  const auto columns = [](const Shape& shape, const char* kernels) {
+    return test::same([](Xs a) { return Arrays{sum(a[0], {.axis = {0, 1}})}; }, {values(shape, 1)}, 1e-4, kernels);
+  };
+  const int lanes = detail::native_vector_bytes() / 4;
+  if (lanes < 16) return;
+  // Sums in two steps, whose second one is in scratch; nine vectors, of which four and four would leave one.
+  CHECK(test::has(columns({301, 19, 151}, "schedule"), "unroll i0 by 9"));
+  // In a core's caches, and longer rows.
+  CHECK_FALSE(test::has(columns({30, 19, 151}, "schedule"), "unroll i0 by 9"));
+  CHECK_FALSE(test::has(columns({61, 19, 900}, "schedule"), "unroll i0 by 56"));
+}
+
 TEST_CASE("schedules: squares that are stored across lines are prefetched") {
   const auto transposed = [](const Shape& shape) {
     return make_case("transposed", [](Xs x) { return transpose(x[0]) * 2.f; }, {values(shape, 1)});

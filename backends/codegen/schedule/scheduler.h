@@ -76,6 +76,11 @@ class Scheduler {
   bool go_by_rows(std::size_t i);
   /// How many vectors of outer points may run side by side, as each has sums of all points of a tile in registers.
   int vectors_beside_tiles() const;
+  /// How many sums each of these vectors has, in the nest that has most.
+  std::int64_t sums_beside() const;
+  /// Whether reducing loops go through memory by whole rows along the vectorised loop, which are short and beyond the middle cache: taken
+  /// whole, they are read in order.
+  bool goes_through_rows(int vector) const;
   /// Vectors that go through counted loops side by side, as an iteration of one waits for its last, and the others need not: as many as
   /// hold their carried values in half of the registers.
   int side_by_side(const LoopPlan& lanes) const;

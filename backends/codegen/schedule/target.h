@@ -54,6 +54,7 @@ struct Target {
   double multiplies_per_cycle = 2;  ///< of vectors
   double loads_per_cycle = 2;
   int rows_reduced = 8;                    ///< rows that a reduction by rows takes at a time
+  std::int64_t whole_row = 12;             ///< vectors; shorter rows of memory are reduced whole, all their sums in registers
   int column_vectors = 8;                  ///< vectors of sums that registers hold
   std::int64_t rows_together = 4;          ///< of a matmul whose left operand's rows are in scratch
   std::int64_t short_row = 4;              ///< vectors; so short rows that are reduced and read again are taken four at a time

@@ -59,13 +59,17 @@ bool Scheduler::tile(std::size_t i, bool with_outer) {
     return true;
   }
   if (is_running(t)) return false;
-  for (LoopPlan* l : loops)
-    if (l->vector)  // far memory is read in longer pieces of rows
-      take(*l, size(l->dim) / schedule_.lanes,
-           shared_loads(i, l->dim) > 0              ? 4
-           : k_.cost.bytes >= target_.beyond_caches ? 16
-                                                    : 8),
-          by_points = true;
+  for (LoopPlan* l : loops) {
+    if (!l->vector) continue;
+    const std::int64_t vectors = size(l->dim) / schedule_.lanes;
+    by_points = true;
+    if (shared_loads(i, l->dim) == 0 && vectors <= room && goes_through_rows(l->dim)) {
+      l->unroll = static_cast<int>(std::max<std::int64_t>(1, vectors)), room /= l->unroll;
+      continue;
+    }
+    // Far memory is read in longer pieces of rows.
+    take(*l, vectors, shared_loads(i, l->dim) > 0 ? 4 : k_.cost.bytes >= target_.beyond_caches ? 16 : 8);
+  }
   bool shares = false;
   // Where lanes are points of a loop that is not in the tile, two others share what is loaded.
   const bool has_lanes = std::any_of(loops.begin(), loops.end(), [](const LoopPlan* l) { return l->vector; });
@@ -192,21 +196,47 @@ void Scheduler::unroll() {
   LoopPlan& lanes = schedule_.outer.back();
   const int columns = repeats ? 1 : columns_together();
   if (columns > 1) schedule_.rows_ahead = target_.rows_ahead, schedule_.row_bytes = target_.far_row;
-  if (!repeats) lanes.unroll = std::max(std::min(by_work(all, lanes), vectors_beside_tiles()), columns);
+  const int beside = vectors_beside_tiles();
+  if (!repeats) lanes.unroll = std::max(std::min(by_work(all, lanes), beside), columns);
+  if (const std::int64_t vectors = size(lanes.dim) / schedule_.lanes; !repeats && beside > 1 && vectors > lanes.unroll &&
+                                                                      goes_through_rows(lanes.dim) &&
+                                                                      vectors * sums_beside() <= target_.vector_registers() / 2)
+    lanes.unroll = static_cast<int>(vectors);
   if (repeats) {
     lanes.unroll = all < target_.some_work && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1;
     if (counts_loops(k_)) lanes.unroll = std::max(lanes.unroll, side_by_side(lanes));
   }
 }
 
-int Scheduler::vectors_beside_tiles() const {
-  constexpr std::int64_t kShared = 6;  // points of one loop that share loads
+bool Scheduler::goes_through_rows(int vector) const {
+  if (k_.cost.bytes < static_cast<double>(target_.middle_cache) || size(vector) > target_.whole_row * schedule_.lanes) return false;
+  for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+    if (k_.nests[i].reduce.empty()) continue;
+    for (NodeId id : nodes_[i]) {
+      const Node& n = k_.dag[id];
+      std::int64_t along = 0, down = 0;
+      if (n.kind == NodeKind::load && !k_.args[static_cast<std::size_t>(n.integer)].scratch &&
+          k_.dag.stride(n.operands[0], vector, along) && along == 1 && k_.dag.stride(n.operands[0], k_.nests[i].reduce.back(), down) &&
+          down == size(vector))
+        return true;
+    }
+  }
+  return false;
+}
+
+std::int64_t Scheduler::sums_beside() const {
   std::int64_t most = 1;
   for (std::size_t i = 0; i < k_.nests.size(); ++i) {
     std::int64_t points = static_cast<std::int64_t>(k_.nests[i].reductions.size());
     for (const LoopPlan& l : schedule_.nests[i].parallel) points *= l.unroll;
     most = std::max(most, points);
   }
+  return most;
+}
+
+int Scheduler::vectors_beside_tiles() const {
+  constexpr std::int64_t kShared = 6;  // points of one loop that share loads
+  const std::int64_t most = sums_beside();
   return most <= kShared ? 4 : static_cast<int>(std::max<std::int64_t>(1, target_.vector_registers() / 2 / most));
 }
 
