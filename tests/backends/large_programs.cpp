@@ -13,6 +13,8 @@
 #include <map>
 #include <new>
 
+#include "tests/backends/code_from.h"
+
 using namespace weft;
 
 namespace {
@@ -291,6 +293,28 @@ TEST_CASE("a program that is cut into many kernels gives the bits of its operati
     return v.back() + v[v.size() / 2];
   };
   CHECK(same(jit(edges)(x), edges(x)));
+}
+
+TEST_CASE("loops and branches of a thousand pointers give the bits of their operations one by one, optimized too") {
+  using Arrays = std::vector<Array>;
+  const test::CodeFrom from("optimized");
+  const auto next = [](const Arrays& a) {
+    Arrays out;
+    for (std::size_t i = 0; i < a.size(); ++i) out.push_back(a[i] * 2.f + a[(i + 1) % a.size()]);
+    return out;
+  };
+  const auto branched = [&](const Array& which, const Arrays& a) {
+    return cond(which > 0, next, [](const Arrays& b) { return Arrays(b.rbegin(), b.rend()); }, a);
+  };
+  const auto looped = [&](const Arrays& a) { return fori_loop(0, 3, [&](const Array&, const Arrays& b) { return next(b); }, a); };
+  Arrays x;
+  for (int i = 0; i < 520; ++i) x.push_back(array({1.f * i, 0.5f, -3.f}));
+  for (const int which : {0, 1}) {
+    const Arrays got = jit(branched)(array(which), x), want = branched(array(which), x);
+    for (std::size_t i = 0; i < x.size(); ++i) CHECK(array_equal(got[i], want[i]).item<bool>());
+  }
+  const Arrays got = jit(looped)(x), want = looped(x);
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(array_equal(got[i], want[i]).item<bool>());
 }
 
 TEST_CASE("an array that is updated 40,000 times in a program stays in its place") {

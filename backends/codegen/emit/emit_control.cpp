@@ -1,4 +1,5 @@
 // Loops and branches as native code around the kernels of their sub-programs.
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ constexpr std::size_t kMaxFunctionNodes = 6000;  // of all kernels of a function
 constexpr std::int64_t kMaxInlineScratch = 1 << 14;
 constexpr std::int64_t kLongCopy = 256;     // bytes from which on it pays to ask whether source and destination are the same
 constexpr std::size_t kLoadsInBlock = 128;  // LLVM compares each load of a block with all others of it
+constexpr std::size_t kFewPointers = 1000;  // that a function keeps from its entry on
 constexpr int kMaxOpen = 16;                // depth of nested loops and branches in a function: LLVM's passes take superlinear time in it
 
 class ControlEmitter {
@@ -58,8 +60,9 @@ class ControlEmitter {
     Values buffers(program.buffers.size());
     for (std::size_t i = 0; i < step.buffers.size(); ++i) {
       if (i % kLoadsInBlock == kLoadsInBlock - 1) ir_.SetInsertPoint(block_behind(ir_.GetInsertBlock(), "buffers"));
-      buffers[static_cast<std::size_t>(step.buffers[i])] =
-          ir_.CreateLoad(ir_.getPtrTy(), ir_.CreateConstGEP1_64(ir_.getPtrTy(), function_->getArg(0), i));
+      llvm::LoadInst* const pointer = ir_.CreateLoad(ir_.getPtrTy(), ir_.CreateConstGEP1_64(ir_.getPtrTy(), function_->getArg(0), i));
+      buffers[static_cast<std::size_t>(step.buffers[i])] = pointer;
+      if (step.buffers.size() > kFewPointers) loaded_where_used_.insert(pointer);
     }
     control(program, step, buffers);
     ir_.CreateRet(ir_.getInt32(0));
@@ -112,6 +115,7 @@ class ControlEmitter {
   /// Pointers that are not known to be equal may be so when the code runs.
   void copy(Value* to, Value* from, std::int64_t bytes) {
     if (to == from || bytes <= 0) return;
+    to = here(to), from = here(from);
     BasicBlock* after = nullptr;
     if (bytes >= kLongCopy) {
       BasicBlock* apart = new_block("apart");
@@ -133,6 +137,13 @@ class ControlEmitter {
     Value* v = f();
     ir_.restoreIP(saved);
     return v;
+  }
+
+  /// The pointer for what is emitted now. One of thousands that a function is given is loaded again: in registers and on the stack for the
+  /// whole function, they take LLVM's register allocation time that grows with their square.
+  Value* here(Value* pointer) {
+    auto* const load = llvm::dyn_cast<llvm::LoadInst>(pointer);
+    return load && loaded_where_used_.contains(load) ? ir_.Insert(load->clone()) : pointer;
   }
 
   Value* fixed(FixedPointer::Kind kind, const KernelProgram* program, int number) {
@@ -185,7 +196,7 @@ class ControlEmitter {
     llvm::Type *pointer = ir_.getPtrTy(), *status = ir_.getInt32Ty();
     Values args;
     for (BufferId b : s.buffers)
-      if (b >= 0) args.push_back(at[static_cast<std::size_t>(b)]);
+      if (b >= 0) args.push_back(s.kind == Step::Kind::control ? nullptr : here(at[static_cast<std::size_t>(b)]));
     switch (s.kind) {
       case Step::Kind::kernel: kernel(s.number, args); break;
       case Step::Kind::matmul: {
@@ -448,6 +459,7 @@ class ControlEmitter {
   llvm::Function* function_ = nullptr;
   BasicBlock *entry_ = nullptr, *failed_ = nullptr;
   BasicBlock* table_block_ = nullptr;  ///< the last of those that load fixed pointers
+  llvm::DenseSet<const llvm::LoadInst*> loaded_where_used_;
   std::vector<FixedPointer> table_;
   std::map<std::tuple<FixedPointer::Kind, const KernelProgram*, int>, Value*> fixed_;
   std::map<int, llvm::Function*> kernels_;

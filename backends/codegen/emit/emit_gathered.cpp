@@ -163,14 +163,12 @@ void KernelEmitter::remove_unused_gathers() {
 
 /// Gathers of few lanes, or of 64 bits, become single loads. Processors that keep what is speculated from leaking take 30 cycles for an
 /// instruction that gathers, and others no less than for the loads.
-void KernelEmitter::take_gathers_apart(const llvm::DenseSet<const llvm::BasicBlock*>& older) {
+void KernelEmitter::take_gathers_apart(std::span<llvm::BasicBlock* const> blocks) {
   std::vector<llvm::IntrinsicInst*> gathers;
-  for (llvm::BasicBlock& block : *function_) {
-    if (older.contains(&block)) continue;
-    for (llvm::Instruction& i : block)
+  for (llvm::BasicBlock* const block : blocks)
+    for (llvm::Instruction& i : *block)
       if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i); call && call->getIntrinsicID() == llvm::Intrinsic::masked_gather)
         gathers.push_back(call);
-  }
   const llvm::IRBuilder<>::InsertPointGuard saved(ir_);
   for (llvm::IntrinsicInst* gather : gathers) {
     auto* const type = llvm::cast<llvm::FixedVectorType>(gather->getType());

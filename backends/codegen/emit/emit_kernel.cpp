@@ -53,15 +53,22 @@ llvm::AllocaInst* KernelEmitter::reserve(const KernelArg& a) {
   return memory;
 }
 
-void KernelEmitter::overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older) {
+void KernelEmitter::overlap(std::span<llvm::BasicBlock* const> blocks) {
   if (s_.at_once == 0) return;
-  for (llvm::BasicBlock& block : *function_)
-    if (!older.contains(&block)) interleave_chains(block);
+  for (llvm::BasicBlock* const block : blocks) interleave_chains(*block);
 }
 
+namespace {
+/// The function's blocks from one on, up to another or the last.
+std::vector<llvm::BasicBlock*> blocks_between(llvm::BasicBlock* first, const llvm::BasicBlock* end) {
+  std::vector<llvm::BasicBlock*> blocks;
+  for (llvm::BasicBlock* block = first; block != end; block = block->getNextNode()) blocks.push_back(block);
+  return blocks;
+}
+}  // namespace
+
 llvm::BasicBlock* KernelEmitter::run_inline(llvm::BasicBlock* at, std::span<Value* const> args) {
-  llvm::DenseSet<const llvm::BasicBlock*> older;
-  for (const llvm::BasicBlock& block : *function_) older.insert(&block);
+  llvm::BasicBlock* const behind = at->getNextNode();
   std::size_t next = 0;
   for (const KernelArg& a : k_.args) {
     if (!a.scratch) {
@@ -80,8 +87,11 @@ llvm::BasicBlock* KernelEmitter::run_inline(llvm::BasicBlock* at, std::span<Valu
   outer_loops();
   if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   remove_unused_gathers();
-  overlap(older);
-  take_gathers_apart(older);
+  // Its own, and those into which what its loops don't change has cut the block in front of it.
+  std::vector<llvm::BasicBlock*> blocks = blocks_between(at->getNextNode(), behind ? behind : body), own = blocks_between(body, nullptr);
+  blocks.insert(blocks.end(), own.begin(), own.end());
+  overlap(blocks);
+  take_gathers_apart(blocks);
   return ir_.GetInsertBlock();
 }
 
@@ -138,8 +148,9 @@ void KernelEmitter::run() {
   if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   ir_.CreateRetVoid();
   remove_unused_gathers();
-  overlap({entry});
-  take_gathers_apart({entry});
+  const std::vector<llvm::BasicBlock*> blocks = blocks_between(entry->getNextNode(), nullptr);
+  overlap(blocks);
+  take_gathers_apart(blocks);
 }
 
 void KernelEmitter::outer_loops() {

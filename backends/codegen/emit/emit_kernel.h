@@ -4,7 +4,6 @@
 // of that. Loops may be unrolled: then one loop body stands for several iterations ("copies"), and a value exists once for each
 // combination of copies of the loops that it depends on.
 #pragma once
-#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <functional>
@@ -57,8 +56,8 @@ class KernelEmitter {
   class RowList;
   void rows(Value* begin, Value* end);  // emit_row_partition.cpp
   Value* in_blocks(Value* begin, Value* count, Value*& row);
-  /// Interleaves instruction chains in all blocks except the older ones, if the schedule says so.
-  void overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older);
+  /// Interleaves instruction chains in the blocks, if the schedule says so.
+  void overlap(std::span<llvm::BasicBlock* const> blocks);
   llvm::AllocaInst* reserve(const KernelArg& a);
   void for_each_copy(const std::function<void(const Copy&)>& f) const;
 
@@ -146,7 +145,7 @@ class KernelEmitter {
   bool store_gathered(const Store& s, Value* to, Value* v);
   std::vector<Value*> lanes_of_indices(Value* indices);
   void remove_unused_gathers();
-  void take_gathers_apart(const llvm::DenseSet<const llvm::BasicBlock*>& older);
+  void take_gathers_apart(std::span<llvm::BasicBlock* const> blocks);
   Value* loaded_one_by_one(llvm::Instruction& gather, llvm::GetElementPtrInst& places);
   void fetch_stored(int arg, Value* pointer, std::int64_t vector);
   void fetch_ahead(int arg, NodeId position, const Address& a);
