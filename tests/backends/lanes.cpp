@@ -48,6 +48,20 @@ TEST_CASE("lanes: rows that are assembled from computed elements") {
     CHECK(!has(text, "select"));
     CHECK(!has(text, "scratch"));
   }
+  // Longer rows, also if they are joined by parts.
+  for (int n : {12, 20, 40}) {
+    const auto row = [n](Xs x) {
+      std::vector<Array> all, parts;
+      for (int k = 0; k < n; ++k) all.push_back(reshape(x[0] * (k + 1.f) + (k % 3 ? x[1] : sin(x[0])), {-1, 1}));
+      for (int k = 0; k < n; k += 16)
+        parts.push_back(concatenate(std::vector<Array>(all.begin() + k, all.begin() + std::min(n, k + 16)), 1));
+      return Arrays{concatenate(parts, 1)};
+    };
+    const std::string text = same(row, {values({300}, 1), values({300}, 2)});
+    INFO(text);
+    CHECK(has(text, "outer for i0 < 300\n"));
+    CHECK(!has(text, "select"));
+  }
   // Elements that are only moved, and places of a gather.
   CHECK(has(same([](Xs x) { return stack({x[0](ellipsis, 2), x[0](ellipsis, 0), x[0](ellipsis, 1)}, -1); }, {values({300, 3}, 1)}),
             "for i1 < 3"));

@@ -28,7 +28,8 @@ constexpr std::int64_t kMaxStackedPoints = 32768;
 constexpr std::int64_t kMinPoints = 256;  // of a program: fewer leave vectors and threads empty
 constexpr std::int64_t kMaxRow = 8;       // the last dimension of its values; longer rows fill vectors themselves
 constexpr std::int64_t kMaxReducedRow = 16;
-constexpr std::size_t kMathCost = 8;  // of a mathematical function, in operations
+constexpr std::int64_t kMaxAssembledRow = 64;  // each of whose elements is computed in a way of its own
+constexpr std::size_t kMathCost = 8;           // of a mathematical function, in operations
 
 std::int64_t product(const Shape& s, int from) {
   std::int64_t n = 1;
@@ -182,12 +183,13 @@ class Former : public LanePoint {
     for (const Eqn& e : j_.eqns) {
       const Kind k = e.op->kind;
       reads_fixed_places &= e.inputs.empty() || e.op->movement || k == Kind::elementwise;
-      assembles |= e.op->movement && e.inputs.size() > 1 && joins_computed(e);
+      const bool assembled = joins(e) && joins_computed(e);
+      assembles |= assembled;
       if (k == Kind::control || k == Kind::effect || e.op->has_effects) throw NotLanes();
       const auto check_row = [&](const Shape& s, std::int64_t most) {
         if (!s.empty() && s.back() > most && s.back() != leading) throw NotLanes();
       };
-      for (Var v : e.outputs) check_row(j_.avals[v].shape, kMaxRow);
+      for (Var v : e.outputs) check_row(j_.avals[v].shape, assembled ? kMaxAssembledRow : kMaxRow);
       if (k != Kind::reduce && k != Kind::cumulative && k != Kind::dot && k != Kind::library) continue;
       reduces = true;
       // Longer rows are better reduced by a kernel of their own, which reads whole vectors.
@@ -200,25 +202,39 @@ class Former : public LanePoint {
   bool is_computed(Atom a) const {
     const Eqn* by = nullptr;
     do {
-      by = nullptr;
-      for (const Eqn& e : j_.eqns)
-        if (!a.is_literal() && e.outputs.size() == 1 && e.outputs[0] == a.var()) by = &e;
+      by = producer(a);
       if (by) a = by->inputs.empty() ? a : by->inputs[0];
     } while (by && by->op->kind == Kind::movement);
     return by && by->op->kind == Kind::elementwise;
   }
-  /// Whether elements are joined, one an operand, of which several are computed.
+  const Eqn* producer(Atom a) const {
+    for (const Eqn& e : j_.eqns)
+      if (!a.is_literal() && e.outputs.size() == 1 && e.outputs[0] == a.var()) return &e;
+    return nullptr;
+  }
+  static bool joins(const Eqn& e) { return e.op->movement && e.inputs.size() > 1; }
+  /// Whether elements are joined, one an operand or by an equation that joins them, of which several are computed.
   bool joins_computed(const Eqn& e) const {
     const Shape& all = j_.avals[e.outputs[0]].shape;
     const auto count = static_cast<std::int64_t>(e.inputs.size());
-    const bool elements = std::all_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) {
-      const Shape& s = j_.aval(a).shape;
-      if (s.size() < all.size()) return s.num_elements() * count == all.num_elements();
-      for (int d = 0; d < s.size(); ++d)
-        if (s[d] == 1 && all[d] == count) return true;
-      return false;
-    });
-    return elements && std::count_if(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return is_computed(a); }) > 1;
+    std::size_t computed = 0;
+    for (Atom a : e.inputs) {
+      const Eqn* by = producer(a);
+      if (by && joins(*by) && joins_computed(*by))
+        computed += 2;
+      else if (is_element(j_.aval(a).shape, all, count))
+        computed += is_computed(a);
+      else
+        return false;
+    }
+    return computed > 1;
+  }
+  /// Of one place along the dimension in which operands differ from the result.
+  bool is_element(const Shape& s, const Shape& all, std::int64_t count) const {
+    if (s.size() < all.size()) return s.num_elements() * count == all.num_elements();
+    for (int d = 0; d < s.size(); ++d)
+      if (s[d] == 1 && all[d] >= count) return true;
+    return false;
   }
   /// Whether much of the loops' work is the same for all elements of a row, and would be done for each of them.
   bool repeats_work() const {
