@@ -19,6 +19,12 @@ struct Pair {
 
 }  // namespace
 
+TEST_CASE("check_laws: an element that is infinite on both sides has the derivative 0") {
+  const Array inside = array({true, false, true});
+  check_laws([=](Array x) { return where(inside, sin(x), -constants::inf); }, array({0.5, 1.0, -2.0}, float64));
+  CHECK_THROWS_AS(check_laws([](Array x) { return where(x > 0, stop_gradient(x), -constants::inf); }, array({0.5, -1.0}, float64)), Error);
+}
+
 TEST_CASE("check_close names the worst element, its path and the distance in ulp") {
   CHECK_NOTHROW(check_close(array({1.f, 2.f}), array({1.f, 2.000001f})));
   CHECK_NOTHROW(check_close(array({std::nanf(""), INFINITY}), array({std::nanf(""), INFINITY})));
