@@ -19,7 +19,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::string_view kMagic = "weft code 1\n";
+constexpr std::string_view kMagic = "weft code 2\n";
 constexpr std::size_t kHash = 32;
 constexpr std::size_t kHeader = kMagic.size() + 2 * kHash + sizeof(std::uint64_t);
 
@@ -123,7 +123,7 @@ std::optional<std::string> CodeCache::load(const std::string& path, std::string_
     return {};
   std::string code(size, '\0');
   if (read_at(file, code.data(), size, kHeader) != static_cast<ssize_t>(size) ||
-      hash_of({code}) != all.substr(kMagic.size() + kHash, kHash))
+      hash_of({key, code}) != all.substr(kMagic.size() + kHash, kHash))
     return {};
   futimens(file.get(), nullptr);  // used now
   return code;
@@ -136,8 +136,8 @@ void CodeCache::store(const std::string& path, std::string_view key, std::string
   if (bytes > limit_) return;
   const std::uint64_t size = code.size();
   std::string header(kMagic);
-  header.append(key).append(hash_of({code})).append(reinterpret_cast<const char*>(&size), sizeof size);
-  // The file contains its own hash, by which readers detect incomplete data, so it is not synced.
+  header.append(key).append(hash_of({key, code})).append(reinterpret_cast<const char*>(&size), sizeof size);
+  // The file contains a hash of its key and its code, by which readers detect incomplete data and another entry's, so it is not synced.
   write_file(path, {header, code}, {}, "cache", {Sync::none, Target::regular, Attributes::fresh, 0600});
   // The cache's size is measured at the first entry, and again whenever enough has been written to matter.
   const std::int64_t before = written_.load();

@@ -122,6 +122,10 @@ TEST_CASE("code cache: damaged entries are made anew and replaced") {
   for (const fs::path& other : folder.files())
     if (other != file) write(file, read(other));
   CHECK(get(c, "a", code).code == code);
+  // Another's code and its hash behind this one's key.
+  for (const fs::path& other : folder.files())
+    if (other != file) write(file, whole.substr(0, 44) + read(other).substr(44));
+  CHECK(get(c, "a", code).code == code);
 }
 
 TEST_CASE("code cache: writers and readers at once see whole entries") {
