@@ -129,17 +129,19 @@ ReduceWindowParams window_params(const char* operation, const Arg& x, const Shap
 }  // namespace
 
 namespace {
-/// Products of windows that are all that comes before an element, or all from it on, in each dimension that has windows.
-std::optional<Array> running_product(const Array& x, const ReduceWindowParams& p, SourceLoc loc) {
+/// The reduction of windows that are all that comes before an element, or all from it on, in each dimension that has windows.
+std::optional<Array> reduced_as_running(Combiner c, const Array& x, const ReduceWindowParams& p, SourceLoc loc) {
+  const RunningReduction reduction = running_reduction(c);
   const std::vector<WindowDim> windows = windows_of(p, x.shape());
-  Array product = x;
+  Array reduced = x;
+  if (!reduction) return {};
   for (int d = 0; d < x.ndim(); ++d) {
     const WindowDim& w = windows[static_cast<std::size_t>(d)];
     if (w.window == 1 && w.stride == 1 && w.low == 0 && w.high == 0 && w.base_dilation == 1) continue;
     if (!w.is_prefix() && !w.is_suffix()) return {};
-    product = cumulative_prod(product, d, !w.is_prefix(), loc);
+    reduced = reduction(reduced, d, !w.is_prefix(), loc);
   }
-  return product;
+  return reduced;
 }
 }  // namespace
 
@@ -153,8 +155,8 @@ std::vector<Array> reduce_window_with(const std::vector<Arg>& xs, const std::vec
   if (t.combiner == Combiner::sum) return {reduce_window_sum(t.xs[0], p, loc)};
   if (t.combiner == Combiner::max) return {reduce_window_max(t.xs[0], p, loc)};
   if (t.combiner == Combiner::min) return {reduce_window_min(t.xs[0], p, loc)};
-  if (t.combiner == Combiner::prod)
-    if (const std::optional<Array> product = running_product(t.xs[0], p, loc)) return {*product};
+  if (t.combiner)
+    if (const std::optional<Array> running = reduced_as_running(*t.combiner, t.xs[0], p, loc)) return {*running};
   return reduce_window_by(t.xs, t.init, p, t.program, loc);
 }
 

@@ -95,10 +95,6 @@ struct CumulativeSumOptions {
 Array cumulative_sum(Arg x, CumulativeSumOptions options, detail::Nothing auto...) { return detail::cumulative(x, options, false); }
 /// Their product.
 Array cumulative_prod(Arg x, CumulativeSumOptions options, detail::Nothing auto...) { return detail::cumulative(x, options, true); }
-/// The quantile of the elements that are not NaN, by one of quantile's methods: `nanquantile(x, q, {.axis = 0, .method = "lower"})`.
-Array nanquantile(Arg x, Arg q, QuantileOptions options, detail::Nothing auto...) { return detail::nan_quantile(x, q, options, 1); }
-/// The same for q in hundredths.
-Array nanpercentile(Arg x, Arg q, QuantileOptions options, detail::Nothing auto...) { return detail::nan_quantile(x, q, options, 100); }
 /// Options of ediff1d.
 struct Ediff1dOptions {
   detail::NamedFields named = detail::NamedFields();

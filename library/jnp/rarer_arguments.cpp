@@ -102,6 +102,14 @@ Array detail::weighted_quantile(const Arg& x, const Arg& q, const WeightedQuanti
   return expand_dims(out, kept);
 }
 
+Array detail::nan_quantile_by(const Arg& x, const Arg& q, const NanQuantileOptions& o, double whole) {
+  const auto method = [&](const char* usual) { return o.method.empty() ? usual : o.method; };
+  if (o.weights)
+    return weighted_quantile(x, q, {.axis = o.axis, .method = method("inverted_cdf"), .keepdims = o.keepdims, .weights = o.weights}, true,
+                             whole);
+  return nan_quantile(x, q, {.axis = o.axis, .method = method("linear"), .keepdims = o.keepdims}, whole);
+}
+
 Array detail::covariance(const Arg& x, const CovArguments& o, bool scaled) {
   const LocScope scope(x.where());
   if (o.dtype && !o.dtype->is_inexact())

@@ -1,6 +1,7 @@
 // Further arguments by name of jax.numpy and jax.lax (sets, weighted quantiles, covariances), and rare functions of theirs:
 // <weft/weft.h> leaves them out.
 #pragma once
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "weft/core/array/indexing.h"
 #include "weft/core/array/optional_shape.h"
 #include "weft/core/functions/convolution.h"
+#include "weft/library/jnp/further_arguments.h"
 #include "weft/library/jnp/lax_names.h"
 #include "weft/library/jnp/positions.h"
 #include "weft/library/jnp/sets.h"
@@ -53,7 +55,7 @@ struct Intersection {
 /// The values that are in both, and where (intersect1d of jax.numpy with return_indices).
 Intersection intersect1d_indices(Arg x, Arg y);
 
-/// Options of quantile, percentile, nanquantile and nanpercentile with weights.
+/// Options of quantile and percentile with weights.
 struct WeightedQuantileOptions {
   detail::NamedFields named = detail::NamedFields();
   Axis axis = none;                     ///< as of QuantileOptions
@@ -66,10 +68,30 @@ Array quantile(Arg x, Arg q, WeightedQuantileOptions o, detail::Nothing auto...)
 Array percentile(Arg x, Arg q, WeightedQuantileOptions o, detail::Nothing auto...) {
   return detail::weighted_quantile(x, q, o, false, 100);
 }
-/// Of the elements that are not NaN.
-Array nanquantile(Arg x, Arg q, WeightedQuantileOptions o, detail::Nothing auto...) { return detail::weighted_quantile(x, q, o, true, 1); }
-Array nanpercentile(Arg x, Arg q, WeightedQuantileOptions o, detail::Nothing auto...) {
-  return detail::weighted_quantile(x, q, o, true, 100);
+/// Options of nanquantile and nanpercentile.
+struct NanQuantileOptions {
+  detail::NamedFields named = detail::NamedFields();
+  Axis axis = none;                   ///< as of QuantileOptions
+  std::string method = "";            ///< as of QuantileOptions; "": "linear", or with weights "inverted_cdf", the only one that they have
+  bool keepdims = false;              ///< as of QuantileOptions
+  std::optional<Array> weights = {};  ///< as of WeightedQuantileOptions
+};
+namespace detail {
+Array nan_quantile_by(const Arg& x, const Arg& q, const NanQuantileOptions& options, double whole);
+}
+/// The quantile of the elements that are not NaN, by one of quantile's methods: `nanquantile(x, q, {.axis = 0, .method = "lower"})`.
+Array nanquantile(Arg x, Arg q, NanQuantileOptions options, detail::Nothing auto...) { return detail::nan_quantile_by(x, q, options, 1); }
+template <std::same_as<QuantileOptions> Options>
+Array nanquantile(Arg x, Arg q, Options options) {
+  return detail::nan_quantile(x, q, options, 1);
+}
+/// The same for q in hundredths.
+Array nanpercentile(Arg x, Arg q, NanQuantileOptions options, detail::Nothing auto...) {
+  return detail::nan_quantile_by(x, q, options, 100);
+}
+template <std::same_as<QuantileOptions> Options>
+Array nanpercentile(Arg x, Arg q, Options options) {
+  return detail::nan_quantile(x, q, options, 100);
 }
 
 /// Options of cov and corrcoef, with those of CovOptions.

@@ -162,6 +162,20 @@ Array cumulative_logsumexp(const Array& x, int axis, bool reverse, SourceLoc loc
   return bind_one<Cumlogsumexp>({axis, reverse}, {x}, loc);
 }
 
+namespace {
+template <class... Ops>
+RunningReduction running_by(Combiner c) {
+  RunningReduction found = nullptr;
+  const auto consider = [&]<class Op>() {
+    if (Op::combiner == c)
+      found = [](const Array& x, int axis, bool reverse, SourceLoc loc) { return bind_one<Op>({axis, reverse}, {x}, loc); };
+  };
+  (consider.template operator()<Ops>(), ...);
+  return found;
+}
+}  // namespace
+RunningReduction running_reduction(Combiner c) { return running_by<Cumsum, Cumprod, Cummax, Cummin, Cumlogsumexp>(c); }
+
 const Primitive& cumulative_logsumexp_primitive() { return primitive_of<Cumlogsumexp>; }
 
 PrimitiveList cumulative_primitives() {

@@ -40,5 +40,8 @@ Array cumulative_prod(const Array& x, int axis, bool reverse = false, SourceLoc 
 Array cumulative_max(const Array& x, int axis, bool reverse = false, SourceLoc loc = {});
 Array cumulative_min(const Array& x, int axis, bool reverse = false, SourceLoc loc = {});
 Array cumulative_logsumexp(const Array& x, int axis, bool reverse = false, SourceLoc loc = {});
+/// The running reduction by this combiner; null where no operation is.
+using RunningReduction = Array (*)(const Array& x, int axis, bool reverse, SourceLoc loc);
+RunningReduction running_reduction(Combiner c);
 
 }  // namespace weft::detail

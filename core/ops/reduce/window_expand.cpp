@@ -106,12 +106,6 @@ Array reduced_along(const Array& x, int dim, WindowDim w, Combiner c) {
   return combine_arrays(c, sum, along(left, rest));
 }
 
-Array running(const Array& x, int dim, bool reverse, Combiner c) {
-  return c == Combiner::sum   ? cumulative_sum(x, dim, reverse)
-         : c == Combiner::max ? cumulative_max(x, dim, reverse)
-                              : cumulative_min(x, dim, reverse);
-}
-
 /// One dimension after the other where windows are not small: a window's reduction is that of its rows' reductions.
 Array reduced(const Array& x, const std::vector<WindowDim>& windows, Combiner c) {
   // Sums are rounded once.
@@ -130,7 +124,7 @@ Array reduced(const Array& x, const std::vector<WindowDim>& windows, Combiner c)
       WindowDim w = windows[static_cast<std::size_t>(d)];
       if (w.window == 1 && w.stride == 1) continue;
       if (w.is_prefix() || w.is_suffix()) {
-        a = running(a, d, !w.is_prefix(), c);
+        a = running_reduction(c)(a, d, !w.is_prefix(), {});
         continue;
       }
       w.size = a.shape()[d], w.low = w.high = 0, w.base_dilation = 1;
