@@ -5,6 +5,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/primitive.h"
+#include "weft/core/ir/same_operation.h"
 #include "weft/core/ir/sealed_program.h"
 
 namespace weft {
@@ -138,6 +139,8 @@ bool same_constant(const Array& x, const Array& y) {
 
 }  // namespace
 
+bool same_operation(const Eqn& a, const Eqn& b) { return a.op == b.op && same_params(*a.op, *a.params, *b.params); }
+
 std::uint64_t structural_hash(const Jaxpr& j) { return ProgramHasher().hash(j); }
 
 }  // namespace detail
@@ -154,8 +157,7 @@ bool operator==(const Jaxpr& x, const Jaxpr& y) {
     if (!same_type(a.avals[i], b.avals[i])) return false;
   for (std::size_t i = 0; i < a.eqns.size(); ++i) {
     const Eqn &e = a.eqns[i], &f = b.eqns[i];
-    if (e.op != f.op || e.outputs != f.outputs || !same_atoms(a, e.inputs, b, f.inputs) || !same_params(*e.op, *e.params, *f.params))
-      return false;
+    if (e.outputs != f.outputs || !same_atoms(a, e.inputs, b, f.inputs) || !same_operation(e, f)) return false;
   }
   if (!same_atoms(a, a.outputs, b, b.outputs)) return false;
   for (std::size_t i = 0; i < a.consts.size(); ++i)

@@ -156,12 +156,13 @@ void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
   }
 }
 
-/// Whether vectors at the position may lie in two lines each, as rows are no whole number of lines apart.
-bool crosses_lines(const Kernel& k, const Target& target, const Access& a) {
-  const std::int64_t bytes = k.args[static_cast<std::size_t>(a.arg)].dtype.itemsize();
+/// Whether vectors at the position may lie in two lines each, as rows are no whole number of vectors apart.
+bool crosses_lines(const Kernel& k, const Target& target, const Schedule& s, const Access& a) {
+  const std::int64_t bytes = k.args[static_cast<std::size_t>(a.arg)].dtype.itemsize(),
+                     vector = std::min(s.lanes * bytes, target.line_bytes);
   const Affine& at = k.dag.affine(a.position);
-  return at.constant * bytes % target.line_bytes != 0 || std::any_of(at.terms.begin(), at.terms.end(), [&](const AffineTerm& t) {
-           return std::abs(t.coef) > 1 && t.coef * bytes % target.line_bytes != 0;
+  return at.constant * bytes % vector != 0 || std::any_of(at.terms.begin(), at.terms.end(), [&](const AffineTerm& t) {
+           return std::abs(t.coef) > 1 && t.coef * bytes % vector != 0;
          });
 }
 
@@ -179,7 +180,7 @@ void prefetch_squares(const Kernel& k, const Target& target, Schedule& s) {
     const bool squares = std::any_of(all.begin(), all.end(),
                                      [&](const Access& a) { return contains(s.transposed, a.arg) && advances(k, s, a, loops[i]) != 0; });
     for (const Access& a : all)
-      any |= squares && a.load < 0 && !contains(s.streamed, a.arg) && advances(k, s, a, loops[i]) != 0 && crosses_lines(k, target, a);
+      any |= squares && a.load < 0 && !contains(s.streamed, a.arg) && advances(k, s, a, loops[i]) != 0 && crosses_lines(k, target, s, a);
   }
   if (!any || bytes < target.middle_cache) return;
   s.steps_ahead = target.steps_ahead;

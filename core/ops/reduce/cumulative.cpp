@@ -1,4 +1,5 @@
 // Running reductions along an axis: cumsum, cumprod, cummax, cummin, cumlogsumexp.
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -163,18 +164,22 @@ Array cumulative_logsumexp(const Array& x, int axis, bool reverse, SourceLoc loc
 }
 
 namespace {
+template <class Op>
+Array run(const Array& x, int axis, bool reverse, SourceLoc loc) {
+  return bind_one<Op>({axis, reverse}, {x}, loc);
+}
+/// By combiner.
 template <class... Ops>
-RunningReduction running_by(Combiner c) {
-  RunningReduction found = nullptr;
-  const auto consider = [&]<class Op>() {
-    if (Op::combiner == c)
-      found = [](const Array& x, int axis, bool reverse, SourceLoc loc) { return bind_one<Op>({axis, reverse}, {x}, loc); };
-  };
-  (consider.template operator()<Ops>(), ...);
-  return found;
+constexpr auto running_reductions() {
+  std::array<RunningReduction, static_cast<std::size_t>(Combiner::logsumexp) + 1> all{};
+  ((all[static_cast<std::size_t>(Ops::combiner)] = run<Ops>), ...);
+  return all;
 }
 }  // namespace
-RunningReduction running_reduction(Combiner c) { return running_by<Cumsum, Cumprod, Cummax, Cummin, Cumlogsumexp>(c); }
+RunningReduction running_reduction(Combiner c) {
+  static constexpr auto all = running_reductions<Cumsum, Cumprod, Cummax, Cummin, Cumlogsumexp>();
+  return all[static_cast<std::size_t>(c)];
+}
 
 const Primitive& cumulative_logsumexp_primitive() { return primitive_of<Cumlogsumexp>; }
 

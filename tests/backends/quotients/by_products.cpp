@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tests/backends/agree.h"
+#include "tests/backends/quotients/bits.h"
 #include "tests/lcg.h"
 #include "weft/backends/cpu/jit.h"
 
@@ -14,9 +15,6 @@ using namespace weft;
 using namespace weft::test;
 
 namespace {
-
-template <class T>
-using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
 template <class T>
 const std::vector<T>& special_numbers() {

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "tests/backends/agree.h"
+#include "tests/backends/quotients/bits.h"
 #include "tests/lcg.h"
 #include "weft/backends/codegen/emit/constant_quotients.h"
 
@@ -15,9 +16,6 @@ using namespace weft;
 using namespace weft::test;
 
 namespace {
-
-template <class T>
-using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
 template <class T>
 std::vector<T> divisors() {
