@@ -1,5 +1,7 @@
 // Loads that are strided along the lanes: blocks of elements, and records, are read by rows and transposed in registers.
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
 #include "weft/backends/codegen/schedule/memory_steps.h"
@@ -52,10 +54,17 @@ void KernelEmitter::store_rows(const Store& s, const Copy& first, const Values& 
   }
 }
 
-/// Transposes a square: off-diagonal blocks of half the size are exchanged, then blocks within them.
+/// Transposes a square: off-diagonal blocks of half the size are exchanged, then blocks within them, until a block's rows fit in 128 bits.
+/// Within these, rows that are half a block apart are interleaved as often as it takes for each to hold a column: one instruction each,
+/// where exchanging smaller blocks takes several.
 void KernelEmitter::transpose_square(Values& square) {
-  for (int half = lanes_ / 2; half >= 1; half /= 2) {
-    std::vector<int> low, high;
+  const int block = std::min(lanes_, static_cast<int>(128 / square[0]->getType()->getScalarSizeInBits()));
+  std::vector<int> low, high;
+  const auto shuffle = [&](Value* a, Value* b) {
+    return std::pair{ir_.CreateShuffleVector(a, b, low), ir_.CreateShuffleVector(a, b, high)};
+  };
+  for (int half = lanes_ / 2; half >= block; half /= 2) {
+    low.clear(), high.clear();
     for (int l = 0; l < lanes_; ++l) {
       low.push_back(l & half ? lanes_ + l - half : l);
       high.push_back(l & half ? lanes_ + l : l + half);
@@ -63,14 +72,23 @@ void KernelEmitter::transpose_square(Values& square) {
     for (int i = 0; i < lanes_; ++i) {
       if (i & half) continue;
       Value *&a = square[static_cast<std::size_t>(i)], *&b = square[static_cast<std::size_t>(i + half)];
-      Value* upper = ir_.CreateShuffleVector(a, b, low);
-      b = ir_.CreateShuffleVector(a, b, high);
-      a = upper;
+      std::tie(a, b) = shuffle(a, b);
     }
-    // The code generator takes superlinear time in the length of a chain of such steps.
-    if (half == 4)
-      for (Value*& v : square)
-        if (v->getType()->isFPOrFPVectorTy()) v = ir_.CreateArithmeticFence(v, v->getType());
+  }
+  // The code generator takes superlinear time in the length of a chain of such steps.
+  if (lanes_ >= 8 && square[0]->getType()->isFPOrFPVectorTy())
+    for (Value*& v : square) v = ir_.CreateArithmeticFence(v, v->getType());
+  low.clear(), high.clear();
+  for (int l = 0; l < lanes_; ++l) {
+    const int from = l / block * block + l % block / 2 + l % 2 * lanes_;
+    low.push_back(from), high.push_back(from + block / 2);
+  }
+  for (int step = 1; step < block; step *= 2) {
+    const Values rows = square;
+    for (int i = 0; i < lanes_; i += 2) {
+      const auto from = static_cast<std::size_t>(i / block * block + i % block / 2), to = static_cast<std::size_t>(i);
+      std::tie(square[to], square[to + 1]) = shuffle(rows[from], rows[from + static_cast<std::size_t>(block) / 2]);
+    }
   }
 }
 

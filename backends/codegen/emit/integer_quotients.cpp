@@ -8,6 +8,7 @@
 #include <llvm/Support/KnownBits.h>
 
 #include "weft/backends/codegen/emit/vector_builder.h"
+#include "weft/backends/codegen/emit/word_conversions.h"
 
 namespace weft::detail {
 
@@ -185,7 +186,10 @@ Value* VectorBuilder::divide_integers(DType t, bool remainder, Value* a, Value* 
   Value* y = is_signed ? ir_.CreateSIToFP(b, floating) : ir_.CreateUIToFP(b, floating);
   // Wide enough for the one quotient that overflows, -2^31 / -1, which wraps around.
   llvm::Type* wide = with_lanes(t.itemsize() == 4 ? ir_.getInt64Ty() : ir_.getInt32Ty(), a);
-  Value* quotient = ir_.CreateTrunc(ir_.CreateFPToSI(ir_.CreateFDiv(x, y), wide), a->getType());
+  Value* floating_quotient = ir_.CreateFDiv(x, y);
+  Value* quotient = t.itemsize() == 4 && converts_by_halves(features_, lanes_of(a))
+                        ? doubles_as_half_words(ir_, floating_quotient)
+                        : ir_.CreateTrunc(ir_.CreateFPToSI(floating_quotient, wide), a->getType());
   return remainder ? ir_.CreateSub(a, ir_.CreateMul(quotient, b)) : quotient;
 }
 

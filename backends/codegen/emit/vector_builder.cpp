@@ -13,6 +13,7 @@
 
 #include "weft/backends/codegen/emit/blocks.h"
 #include "weft/backends/codegen/emit/constant_quotients.h"
+#include "weft/backends/codegen/emit/word_conversions.h"
 #include "weft/backends/codegen/math/math.h"
 #include "weft/backends/codegen/math/sixteen_lanes.h"
 
@@ -232,7 +233,7 @@ Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value
 }
 
 /// Lanes of floats as integers: truncated, saturated, 0 for NaN. LLVM's intrinsic for that takes vectors to pieces.
-static Value* saturated(llvm::IRBuilder<>& ir, Value* v, DType from, DType to, llvm::Type* target) {
+static Value* saturated(llvm::IRBuilder<>& ir, Value* v, DType from, DType to, llvm::Type* target, bool by_halves) {
   const bool with_sign = to.is_signed();
   const int bits = 8 * to.itemsize() - with_sign, digits = from == float64 ? 53 : 24;
   const auto number = [&](double d) { return llvm::ConstantFP::get(v->getType(), d); };
@@ -241,7 +242,7 @@ static Value* saturated(llvm::IRBuilder<>& ir, Value* v, DType from, DType to, l
   llvm::Constant* most = number(std::ldexp(1., bits) - std::ldexp(1., std::max(bits - digits, 0)));
   Value* inside = ir.CreateSelect(ir.CreateFCmpOGT(v, least), v, least);
   inside = ir.CreateSelect(ir.CreateFCmpOLT(inside, most), inside, most);
-  Value* i = with_sign ? ir.CreateFPToSI(inside, target) : ir.CreateFPToUI(inside, target);
+  Value* i = by_halves ? floats_as_words(ir, inside) : with_sign ? ir.CreateFPToSI(inside, target) : ir.CreateFPToUI(inside, target);
   const auto width = static_cast<unsigned>(8 * to.itemsize());
   const llvm::APInt greatest = with_sign ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
   if (bits > digits) i = ir.CreateSelect(ir.CreateFCmpOGT(v, most), llvm::ConstantInt::get(target, greatest), i);
@@ -272,9 +273,14 @@ Value* VectorBuilder::convert_value(Value* v, DType from, DType to) {
   }
   if (from.is_floating()) {
     if (to.is_floating()) return to == float64 ? ir_.CreateFPExt(v, target) : ir_.CreateFPTrunc(v, target);
-    if (lanes_of(v) > 1 && features_.gpu == VectorFeatures::Gpu::none) return saturated(ir_, v, from, to, target);
+    if (lanes_of(v) > 1 && features_.gpu == VectorFeatures::Gpu::none)
+      return saturated(ir_, v, from, to, target, to.itemsize() == 8 && converts_by_halves(features_, lanes_of(v)));
     return ir_.CreateIntrinsic(to.is_signed() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {target, v->getType()}, {v});
   }
+  // Numbers of 32 bits that were widened, LLVM converts as these.
+  if (to == float64 && from.itemsize() == 8 && converts_by_halves(features_, lanes_of(v)) &&
+      llvm::ComputeNumSignBits(v, module_.getDataLayout()) <= 32)
+    return words_as_doubles(ir_, v, from.is_signed());
   if (to.is_floating()) return from.is_signed() ? ir_.CreateSIToFP(v, target) : ir_.CreateUIToFP(v, target);
   return from.is_signed() ? ir_.CreateSExtOrTrunc(v, target) : ir_.CreateZExtOrTrunc(v, target);
 }

@@ -194,8 +194,7 @@ Expr tanh(Expr x) {
   const Expr a = abs(x), z = a * a;
   const Expr small = fma(a * z, polynomial(z, wide ? std::span<const double>(tanh_f64) : tanh_f32), a);
   const Expr twice = min(a, x.constant(wide ? 22 : 10)) * 2.;
-  const Expr e = wide ? exp_of_small(twice) : Expr{x.b, x.b->math(MathFunction::exp, twice.v)};
-  const Expr large = 1. - 2. / (e + 1.);
+  const Expr large = 1. - 2. / (exp_of_small(twice) + 1.);
   return copysign(select(a < .55, small, large), x);
 }
 
