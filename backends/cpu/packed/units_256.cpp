@@ -81,8 +81,56 @@ void by_eights(const void* from, void* to, std::int64_t n, F&& f) {
   f(padded, result);
   __builtin_memcpy(y + i, result, static_cast<std::size_t>(n - i) * sizeof(To));
 }
-__m128i half_vector(const std::uint16_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+__m128i half_vector(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
+__m128i quarter_vector(const void* p) { return _mm_loadl_epi64(static_cast<const __m128i*>(p)); }
+/// The low halves of eight words.
+__m128i low_halves(__m256i v) {
+  const __m256i halves = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
+  return _mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+}
 
+void from_i8(const void* from, void* to, std::int64_t n) {
+  by_eights<std::int8_t, std::int32_t>(from, to, n, [](const std::int8_t* x, std::int32_t* y) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm256_cvtepi8_epi32(quarter_vector(x)));
+  });
+}
+void from_u8(const void* from, void* to, std::int64_t n) {
+  by_eights<std::uint8_t, std::int32_t>(from, to, n, [](const std::uint8_t* x, std::int32_t* y) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm256_cvtepu8_epi32(quarter_vector(x)));
+  });
+}
+void from_i16(const void* from, void* to, std::int64_t n) {
+  by_eights<std::int16_t, std::int32_t>(from, to, n, [](const std::int16_t* x, std::int32_t* y) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm256_cvtepi16_epi32(half_vector(x)));
+  });
+}
+void from_u16(const void* from, void* to, std::int64_t n) {
+  by_eights<std::uint16_t, std::int32_t>(from, to, n, [](const std::uint16_t* x, std::int32_t* y) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm256_cvtepu16_epi32(half_vector(x)));
+  });
+}
+void to_i16(const void* from, void* to, std::int64_t n) {
+  by_eights<std::int32_t, std::int16_t>(from, to, n, [](const std::int32_t* x, std::int16_t* y) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y), low_halves(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x))));
+  });
+}
+void to_i8(const void* from, void* to, std::int64_t n) {
+  by_eights<std::int32_t, std::int8_t>(from, to, n, [](const std::int32_t* x, std::int8_t* y) {
+    const __m128i halves = low_halves(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
+    const __m128i bytes = _mm_and_si128(halves, _mm_set1_epi16(0xff));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(y), _mm_packus_epi16(bytes, bytes));
+  });
+}
+void i8_to_i16(const void* from, void* to, std::int64_t n) {
+  by_eights<std::int8_t, std::int16_t>(from, to, n, [](const std::int8_t* x, std::int16_t* y) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y), _mm_cvtepi8_epi16(quarter_vector(x)));
+  });
+}
+void u8_to_i16(const void* from, void* to, std::int64_t n) {
+  by_eights<std::uint8_t, std::int16_t>(from, to, n, [](const std::uint8_t* x, std::int16_t* y) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y), _mm_cvtepu8_epi16(quarter_vector(x)));
+  });
+}
 void from_f16(const void* from, void* to, std::int64_t n) {
   by_eights<std::uint16_t, float>(from, to, n,
                                   [](const std::uint16_t* x, float* y) { _mm256_storeu_ps(y, _mm256_cvtph_ps(half_vector(x))); });
@@ -124,6 +172,9 @@ Convert conversion_256([[maybe_unused]] DType from, [[maybe_unused]] DType to) {
   if (!uses_avx2()) return nullptr;
   if (to == float32) return from == float16 ? from_f16 : from == bfloat16 ? from_bf16 : nullptr;
   if (from == float32) return to == float16 ? to_f16 : to == bfloat16 ? to_bf16 : nullptr;
+  if (to == int32) return from == int8 ? from_i8 : from == uint8 ? from_u8 : from == int16 ? from_i16 : from == uint16 ? from_u16 : nullptr;
+  if (from == int32 && to.is_integer()) return to.itemsize() == 1 ? to_i8 : to.itemsize() == 2 ? to_i16 : nullptr;
+  if (to == int16) return from == int8 ? i8_to_i16 : from == uint8 ? u8_to_i16 : nullptr;
 #endif
   return nullptr;
 }
