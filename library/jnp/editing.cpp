@@ -14,6 +14,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/movement/sort.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
@@ -94,7 +95,7 @@ Array insert(Arg x, Arg positions, Arg values, std::optional<AxisNumber> axis) {
   Array at = given.size() == 1 ? broadcast_to(reshape(given, {1}), {v.shape()[dim]}) : given;
   const std::int64_t n = a.shape()[dim], more = std::max(at.size(), v.shape()[dim]);
   const DType position = detail::position_dtype(n + more);
-  at = convert(broadcast_to(at, {more}), position);
+  at = detail::saturated(broadcast_to(at, {more}), position, x.where());
   at = clip(where(at < 0, at + n, at), 0, n);
   const Array place = at.at(argsort(at)).add(arange(more, position));
   const Array old = nonzero(ones({n + more}, bool_).at(place).set(false), {.size = n})[0];
@@ -142,8 +143,8 @@ Array put(Arg x, Arg positions, Arg values, PutOptions options) {
   LocScope scope(x.where());
   check_integers("put", positions);
   const Array flat = ravel(x);
-  Array at = convert(ravel(positions), int32);
   const std::int64_t n = flat.size();
+  Array at = detail::index_type(ravel(positions), x.where());
   if (n == 0 || at.size() == 0) return x.array();
   if (options.mode == "clip")
     at = clip(at, 0, n - 1);

@@ -13,6 +13,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/movement/scatter.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/jnp/names.h"
@@ -129,8 +130,8 @@ Array ragged_dot(Arg x, Arg w, Arg group_sizes) {
   if (!sizes.dtype().is_integer())
     throw DTypeError(fmt::format("ragged_dot: the sizes {} must be integers", to_string(group_sizes.aval())),
                      detail::effective_loc(x.where()));
-  const Array end = cumsum(sizes), row = expand_dims(arange(a.shape()[0]), 1);
-  const Array of_group = (row >= end - sizes) & (row < end);  // (m, groups)
+  const Array counts = detail::index_type(sizes, x.where()), end = cumsum(counts), row = expand_dims(arange(a.shape()[0]), 1);
+  const Array of_group = (row >= end - counts) & (row < end);  // (m, groups)
   const Array rows = where(expand_dims(of_group, 2), expand_dims(a, 1), detail::make_literal(0, a.dtype()));
   return tensordot(rows, b, 2);
 }

@@ -11,6 +11,7 @@
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/elementwise/bitcast.h"
+#include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/numpy/numpy.h"
@@ -209,7 +210,7 @@ Array ldexp(Arg x, Arg exponent) {
   const Bits bits(v.dtype());
   // In three factors, each of which is a normal number.
   const int most = 3 * (bits.bias() - 1);
-  const Array k = clip(convert(exponent, int32), -most, most), a = div(k, 3), b = div(k - a, 2);
+  const Array k = clip(detail::saturated(exponent.array(), int32, x.where()), -most, most), a = div(k, 3), b = div(k - a, 2);
   const Array given = convert(v, bits.dtype);
   return convert(given * power_of_two(a, bits) * power_of_two(b, bits) * power_of_two(k - a - b, bits), v.dtype());
 }

@@ -12,6 +12,7 @@
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/ops/random/random.h"
@@ -147,7 +148,7 @@ Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype) {
   // Narrow integers are drawn as int32, where one beyond the highest is a bound like any other.
   auto bound = [&](const Array& x, Wide highest_bound) {
     if (const auto known = known_integer(x)) return literal_of(std::clamp(*known, lowest(dtype), highest_bound), int32);
-    return minimum(literal_of(highest_bound, int32), maximum(literal_of(lowest(dtype), int32), convert(x, int32)));
+    return minimum(literal_of(highest_bound, int32), maximum(literal_of(lowest(dtype), int32), saturated(x, int32, loc)));
   };
   return convert(draw_integers(k, shape, bound(low, highest(dtype)), bound(high, highest(dtype) + 1), int32, loc), dtype);
 }

@@ -13,8 +13,10 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
+#include "weft/library/numpy/host_numbers.h"
 
 namespace weft {
 
@@ -184,7 +186,9 @@ Array map_coordinates(Arg x, Args coordinates, MapCoordinatesOptions options) {
     const Array place = at[d].array();
     const std::int64_t size = v.shape()[static_cast<int>(d)];
     const auto node = [&](const Array& index, const Array& weight) {
-      const Array i = convert(index, int32);
+      // Of the flattened array's positions, in a dtype that reaches its last one.
+      const Array i =
+          index.dtype().is_integer() ? detail::positions_among(index, v.size(), loc) : convert(index, detail::position_dtype(v.size()));
       return Node{brought_inside(i, size, mode), constant ? (i >= 0) & (i < size) : Array(true), weight};
     };
     if (order == 0) {

@@ -2,6 +2,7 @@
 // next to which a derivative's terms cancel.
 #include <doctest/doctest.h>
 #include <weft/jnp.h>
+#include <weft/optim.h>
 #include <weft/scipy.h>
 #include <weft/weft.h>
 
@@ -9,6 +10,9 @@
 #include <functional>
 #include <limits>
 #include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace weft;
 
@@ -172,4 +176,70 @@ TEST_CASE("multigammaln of many dimensions is one sum") {
   for (int i = 0; i < 100; ++i) wanted = wanted + lgamma(x - i / 2.);
   CHECK(close(multigammaln(x, 100), wanted + 100 * 99 / 4. * std::log(std::numbers::pi), 1e-13));
   CHECK(make_jaxpr([](Array v) { return multigammaln(v, 1000); })(x).eqns().size() < 50);
+}
+
+TEST_CASE("positions, counts and exponents that 32 bits don't hold are beyond the end, and not their last 32 bits") {
+  const Array x = arange(6, float32), rows = reshape(arange(12, float32), {6, 2});
+  using Function = std::function<Array(Array)>;  // of two positions, the first of which is not among 6
+  const std::vector<std::pair<const char*, Function>> functions{
+      {"put", [&](Array i) { return put(x, i, array({7.f, 8.f})); }},
+      {"put, clip", [&](Array i) { return put(x, i, array({7.f, 8.f}), {.mode = "clip"}); }},
+      {"put_along_axis", [&](Array i) { return put_along_axis(x, i, array({7.f, 8.f}), 0); }},
+      {"insert", [&](Array i) { return insert(x, i, array({7.f, 8.f})); }},
+      {"take", [&](Array i) { return take(x, i); }},
+      {"take, clip", [&](Array i) { return take(x, i, 0, {.mode = "clip"}); }},
+      {"take_along_axis", [&](Array i) { return take_along_axis(x, i, 0); }},
+      {"at set", [&](Array i) { return x.at(i).set(7); }},
+      {"at get", [&](Array i) { return x.at(i).get({.mode = "clip"}); }},
+      {"dynamic_slice", [&](Array i) { return dynamic_slice(x, {i(0)}, {2}); }},
+      {"dynamic_update_slice", [&](Array i) { return dynamic_update_slice(x, array({7.f, 8.f}), {i(0)}); }},
+      {"one_hot", [&](Array i) { return nn::one_hot(i, 6); }},
+      {"segment_sum", [&](Array i) { return segment_sum(rows(slice(0, 2)), i, {.num_segments = 6}); }},
+      {"choose", [&](Array i) { return choose(i, {x(slice(0, 2)), x(slice(2, 4)), x(slice(4, 6))}); }},
+      {"select_n", [&](Array i) { return select_n(i, x(slice(0, 2)), x(slice(2, 4))); }},
+      {"switch_", [&](Array i) { return switch_(i(0), std::vector<Function>{[](Array a) { return a; }, [](Array a) { return -a; }}, x); }},
+      {"ravel_multi_index", [&](Array i) { return ravel_multi_index({i, Array(0)}, {6, 2}, {.mode = "clip"}); }},
+      {"unravel_index", [&](Array i) { return stack(unravel_index(i, {2, 3})); }},
+      {"ldexp", [&](Array i) { return ldexp(array({3.f, 3.f}), i); }},
+      {"map_coordinates", [&](Array i) { return map_coordinates(x, {i}, {.order = 0, .mode = "constant", .cval = 9}); }},
+      {"map_coordinates, nearest", [&](Array i) { return map_coordinates(x, {i}, {.order = 0, .mode = "nearest"}); }},
+      {"bincount", [&](Array i) { return bincount(i, 6); }},
+      {"randint", [&](Array i) { return random::randint(random::key(1), {4}, i(1), i(0), int8); }},
+      {"repeat", [&](Array i) { return repeat(x(slice(0, 2)), i, 0, {.total_repeat_length = 4}); }},
+      {"softmax_cross_entropy_with_integer_labels",
+       [&](Array i) { return optim::softmax_cross_entropy_with_integer_labels(rows(slice(0, 2)), i); }},
+  };
+  for (const auto& [name, f] : functions)
+    for (const bool compiled : {false, true})
+      for (const DType t : {int64, uint32, uint64}) {
+        CAPTURE(std::string(name));
+        CAPTURE(compiled);
+        CAPTURE(t.name());
+        // Positions may be of their own dtype.
+        const auto at = [&](const Array& i) {
+          const Array y = compiled ? jit(f)(i) : f(i);
+          return y.dtype().is_integer() ? convert(y, int64) : y;
+        };
+        const Array wanted = at(array({1 << 30, 1}));
+        const std::int64_t top = std::int64_t{1} << 32;
+        for (const Array& i : {array({top, std::int64_t{1}}), array({top + 2, std::int64_t{1}}), array({top / 2 + 3, std::int64_t{1}})}) {
+          if (t == uint32 && i(0).item<std::int64_t>() >= top) continue;
+          CAPTURE(i);
+          CHECK(same(at(convert(i, t)), wanted));
+        }
+        if (t != int64) continue;
+        const Array below = at(array({-(1 << 30), 1}));
+        CHECK(same(at(array({-top, std::int64_t{1}})), below));
+        CHECK(same(at(array({2 - top, std::int64_t{1}})), below));
+      }
+}
+
+TEST_CASE("sizes of groups are added in a dtype that holds their sum") {
+  const Array x = ones({300, 1}), w = reshape(array({1.f, 2.f, 3.f}), {3, 1, 1});
+  for (const DType t : {int8, uint8, int16, int64, uint64}) {
+    CAPTURE(t.name());
+    CHECK(same(ragged_dot(x, w, convert(array({100, 100, 100}), t)), ragged_dot(x, w, array({100, 100, 100}))));
+    CHECK(same(repeat(array({1.f, 2.f, 3.f}), convert(array({100, 100, 100}), t), 0, {.total_repeat_length = 300}),
+               repeat(array({1.f, 2.f, 3.f}), 100)));
+  }
 }
