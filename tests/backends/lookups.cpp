@@ -1,6 +1,8 @@
 // Lanes that read a short row by computed indices: up to four registers hold the row, longer ones are gathered from memory.
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
 #include "tests/messages.h"
@@ -111,4 +113,27 @@ TEST_CASE("gathered elements that are only stored are moved one by one, others i
 #ifdef __x86_64__
   CHECK(!has(same(toeplitz, {values({320}, 1)}, 0, "asm"), "vgather"));
 #endif
+}
+
+TEST_CASE("gathered elements: positions that lie in memory are read from there") {
+  const CodeFrom code("optimized");
+  for (const DType t : {uint8, int16, float32, float64, bool_, complex64}) {
+    CAPTURE(t.name());
+    const Array table = row_of(300, t);
+    for (const DType at : {uint8, int8, uint16, int32, uint64}) {
+      CAPTURE(at.name());
+      const Array x = places(0, 100, at);
+      same([](Xs a) { return take(a[0], a[1], {.mode = "fill"}); }, {table, x}, 0);
+      same([](Xs a) { return a[0](slice(0, 256))[a[1]]; }, {table, x}, 0);
+      same([](Xs a) { return a[0][astype(a[1], int32) + 40] == a[0][2 * astype(a[1], int32)]; }, {table, x}, 0);
+    }
+    // What is written to the positions' memory before the elements are stored is not a position.
+    const Array x = places(0, 256, uint8);
+    const auto f = [](Array row, Array positions) { return std::tuple(positions * 7 + 1, row[positions], row(slice(20, 276))[positions]); };
+    const auto [other, first, second] = f(table, x);
+    const auto [a, b, c] = jit(f, {.donate_argnums = {1}})(table, x + 0);
+    CHECK(array_equal(a, other));
+    CHECK(array_equal(b, first));
+    CHECK(array_equal(c, second));
+  }
 }

@@ -1,5 +1,9 @@
 // Lanes that lie a short row apart: rows are read as vectors and transposed in registers.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
 
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
@@ -333,3 +337,23 @@ TEST_CASE("records: rows of what is compared in pairs share the records that lan
         same([&](Xs a) { return overlap({transpose(reshape(a[0], {6, -1})), a[1]}); }, x, 0);
       }
 }
+
+#ifdef __x86_64__
+TEST_CASE("records: code for AMD's processors moves parts of vectors by instructions of AVX") {
+  if (!__builtin_cpu_supports("avx2")) return;
+  if (!std::getenv("WEFT_CPU")) {
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+    CHECK(std::system(fmt::format("WEFT_CPU=znver3 {} -tc='records: code for AMD*' >/dev/null 2>&1", self).c_str()) == 0);
+    return;
+  }
+  const CodeFrom code("optimized");
+  const auto digits = [](Xs x) {
+    Array n = astype(column(x[0], 0), int32);
+    for (int i = 1; i < 8; ++i) n = n * 10 + astype(column(x[0], i), int32);
+    return n;
+  };
+  const std::string text = same(digits, {astype(arange(8000).reshape({1000, 8}) % 10, uint8)}, 0, "asm");
+  CHECK(!has(text, "insertq"));
+  CHECK(!has(text, "extrq"));
+}
+#endif

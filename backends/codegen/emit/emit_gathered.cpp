@@ -1,4 +1,5 @@
 // Lanes that are loaded from places of their own.
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
@@ -20,6 +21,43 @@ struct PlaceInWord {
   std::int64_t offset = 0;
   bool shared = false;  ///< another copy reads a neighbour
 };
+
+/// A sum or product of a vector and the same number in all lanes: the vector; null where it is something else. `number` becomes the other.
+Value* scaled_or_shifted(Value* indices, Value*& number) {
+  auto* const of_two = llvm::dyn_cast<llvm::BinaryOperator>(indices);
+  if (!of_two || (of_two->getOpcode() != llvm::Instruction::Add && of_two->getOpcode() != llvm::Instruction::Mul)) return nullptr;
+  for (unsigned i = 0; i < 2; ++i)
+    if ((number = llvm::getSplatValue(of_two->getOperand(i)))) return of_two->getOperand(1 - i);
+  return nullptr;
+}
+
+/// The vector of integers that is loaded from memory of which these indices are the elements, resized, scaled and shifted; null where they
+/// are computed in another way.
+llvm::LoadInst* loaded_indices(Value* indices) {
+  Value* number = nullptr;
+  if (auto* const resized = llvm::dyn_cast<llvm::CastInst>(indices); resized && resized->isIntegerCast())
+    return loaded_indices(resized->getOperand(0));
+  if (Value* const vector = scaled_or_shifted(indices, number)) return loaded_indices(vector);
+  auto* const load = llvm::dyn_cast<llvm::LoadInst>(indices);
+  return load && load->isSimple() && load->getType()->getScalarSizeInBits() >= 8 ? load : nullptr;
+}
+
+/// A lane of such indices. The element is loaded where the whole vector is: what follows may write to that memory.
+Value* loaded_lane(llvm::IRBuilder<>& ir, Value* indices, unsigned lane) {
+  if (auto* const load = llvm::dyn_cast<llvm::LoadInst>(indices)) {
+    const llvm::IRBuilder<>::InsertPointGuard saved(ir);
+    ir.SetInsertPoint(load);
+    llvm::Type* const element = load->getType()->getScalarType();
+    const llvm::Align align(element->getPrimitiveSizeInBits() / 8);
+    return ir.CreateAlignedLoad(element, ir.CreateConstGEP1_64(element, load->getPointerOperand(), lane),
+                                std::min(align, load->getAlign()));
+  }
+  if (auto* const resized = llvm::dyn_cast<llvm::CastInst>(indices))
+    return ir.CreateCast(resized->getOpcode(), loaded_lane(ir, resized->getOperand(0), lane), resized->getType()->getScalarType());
+  Value* number = nullptr;
+  Value* const vector = scaled_or_shifted(indices, number);
+  return ir.CreateBinOp(llvm::cast<llvm::BinaryOperator>(indices)->getOpcode(), loaded_lane(ir, vector, lane), number);
+}
 
 }  // namespace
 
@@ -106,13 +144,16 @@ bool KernelEmitter::store_gathered(const Store& s, Value* to, Value* v) {
   if (!mask || !mask->isAllOnesValue() || !places || places->getNumIndices() != 1) return false;
   llvm::Type* const element = places->getSourceElementType();
   Value* const indices = places->getOperand(1);
-  if (element->getPrimitiveSizeInBits() < 32 || VectorBuilder::lanes_of(indices) != lanes_) return false;
+  const bool in_memory = loaded_indices(indices) != nullptr;
+  if ((element->getPrimitiveSizeInBits() < 32 && !in_memory) || VectorBuilder::lanes_of(indices) != lanes_) return false;
   // Processors store more registers of integers than of other numbers at a time.
   llvm::Type* const integer = ir_.getIntNTy(static_cast<unsigned>(element->getPrimitiveSizeInBits()));
   const llvm::Align align = element_align(k_.args[static_cast<std::size_t>(s.arg)].dtype);
-  // Loads and stores are what bounds this, so that indices do not go by way of memory.
+  // Loads and stores are what bounds this, so that computed indices do not go by way of memory.
+  const std::vector<Value*> places_in_memory = in_memory ? lanes_of_indices(indices) : std::vector<Value*>();
   for (int lane = 0; lane < lanes_; ++lane) {
-    Value* const index = ir_.CreateSExt(ir_.CreateExtractElement(indices, static_cast<std::uint64_t>(lane)), ir_.getInt64Ty());
+    Value* const index = in_memory ? places_in_memory[static_cast<std::size_t>(lane)]
+                                   : ir_.CreateSExt(ir_.CreateExtractElement(indices, static_cast<std::uint64_t>(lane)), ir_.getInt64Ty());
     Value* const from = ir_.CreateGEP(element, places->getPointerOperand(), index);
     ir_.CreateAlignedStore(ir_.CreateAlignedLoad(integer, from, align), ir_.CreateGEP(element, to, i64(lane)), align);
   }
@@ -121,12 +162,18 @@ bool KernelEmitter::store_gathered(const Store& s, Value* to, Value* v) {
   return true;
 }
 
-/// The lanes of indices, each as i64, by way of memory: a lane that is taken out of a vector keeps the unit busy that puts vectors
-/// together. Vectors that fit a general register don't take that way: LLVM reads their first lane from the register that was stored, and
-/// where bits of the lanes are known, as of `x & 3 | 4`, an address that it computes from that has the second lane's bits in it too.
+/// The lanes of indices, each as i64. Those that come from memory are loaded one by one. Others go by way of memory: a lane that is taken
+/// out of a vector keeps the unit busy that puts vectors together. Vectors that fit a general register don't take that way: LLVM reads
+/// their first lane from the register that was stored, and where bits of the lanes are known, as of `x & 3 | 4`, an address that it
+/// computes from that has the second lane's bits in it too.
 std::vector<Value*> KernelEmitter::lanes_of_indices(Value* indices) {
   auto* const type = llvm::cast<llvm::FixedVectorType>(indices->getType());
   std::vector<Value*> lanes;
+  if (loaded_indices(indices)) {
+    for (unsigned lane = 0; lane < type->getNumElements(); ++lane)
+      lanes.push_back(ir_.CreateSExt(loaded_lane(ir_, indices, lane), ir_.getInt64Ty()));
+    return lanes;
+  }
   if (type->getPrimitiveSizeInBits() <= 64) {
     for (unsigned lane = 0; lane < type->getNumElements(); ++lane)
       lanes.push_back(ir_.CreateSExt(ir_.CreateExtractElement(indices, std::uint64_t{lane}), ir_.getInt64Ty()));

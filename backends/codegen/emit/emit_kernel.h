@@ -148,11 +148,11 @@ class KernelEmitter {
   void take_gathers_apart(std::span<llvm::BasicBlock* const> blocks);
   Value* loaded_one_by_one(llvm::Instruction& gather, llvm::GetElementPtrInst& places);
   void fetch_stored(int arg, Value* pointer, std::int64_t vector);
-  void fetch_ahead(int arg, NodeId position, const Address& a);
+  void fetch_ahead(int arg, NodeId position, const Address& a, const Copy& copy);
   void fetch_steps(int arg, NodeId position, Value* pointer);
   void prefetch(Value* pointer, bool is_store);
   static llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
-  void store_lanes(const Store& s, const Address& a, Value* v);
+  void store_lanes(const Store& s, const Address& a, Value* v, const Copy& copy);
   bool in_parts(int kept) const;
   /// The pointer if any lane of the mask is set, else the start of the argument: a masked access without lanes takes hundreds of cycles if
   /// it points to an unmapped page.

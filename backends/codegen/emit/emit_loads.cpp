@@ -117,7 +117,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     return builder_.from_memory(ir_.CreateAlignedLoad(l.type, flat_pointer(arg, n.operands[0], copy), l.align), n.dtype);
   if (const Square square = guard ? Square() : square_of(arg, n.operands[0]); square.frame >= 0) return load_square(id, square, copy);
   l.at = address(arg, n.operands[0], copy);
-  fetch_ahead(arg, n.operands[0], l.at);
+  fetch_ahead(arg, n.operands[0], l.at, copy);
   const bool forward = l.at.pointer && l.at.stride == 1;
   if (guard && VectorBuilder::lanes_of(guard) == 1 && forward && k_.args[static_cast<std::size_t>(arg)].elements >= lanes_) {
     // The guard holds for all lanes or none: if it doesn't, the load reads another address and its value is not used.

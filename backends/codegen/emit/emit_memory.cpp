@@ -223,12 +223,16 @@ void KernelEmitter::prefetch(Value* pointer, bool is_store) {
   ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()}, {pointer, number(is_store ? 1 : 0), number(3), number(1)});
 }
 
-/// Rows are pages apart, so the hardware does not prefetch them.
-void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a) {
+/// Rows are pages apart, so the hardware does not prefetch them. Of vectors that lie in one line, one fetches it.
+void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a, const Copy& copy) {
   if (!a.pointer || a.stride != 1 || contains(s_.streamed, arg)) return;
   fetch_steps(arg, position, a.pointer);
   const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
-  std::int64_t down = 0;
+  std::int64_t down = 0, beside = 0;
+  for (std::size_t i = 0; i < frames_.size(); ++i) {
+    if (frames_[i].dim == vector_dim_ && frames_[i].step == lanes_) beside = copy[i];
+  }
+  if (beside * lanes_ * info.dtype.itemsize() % kLineBytes != 0) return;
   const int dim = frames_.back().dim;
   if (s_.rows_ahead == 0 || info.scratch || dim < 0 || dim == vector_dim_) return;
   if (!k_.dag.stride(position, dim, down) || down * info.dtype.itemsize() < s_.row_bytes) return;
@@ -292,17 +296,17 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
   }
   Value* const saved_mask = mask_;
   if (guard) mask_ = mask_ ? ir_.CreateAnd(mask_, full(guard)) : full(guard);
-  store_lanes(s, a, builder_.to_memory(full(value), info.dtype));
+  store_lanes(s, a, builder_.to_memory(full(value), info.dtype), copy);
   mask_ = saved_mask;
 }
 
 /// The mask in force applies.
-void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
+void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v, const Copy& copy) {
   const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
   llvm::Type* element = builder_.memory_type(info.dtype);
   const llvm::Align align = element_align(info.dtype);
   const int kept = first_lanes(mask_);
-  fetch_ahead(s.arg, s.position, a);
+  fetch_ahead(s.arg, s.position, a, copy);
   if (a.pointer && a.stride == 1) {
     if (in_parts(kept)) {
       store_parts(v, a.pointer, kept, align);

@@ -122,7 +122,7 @@ Value* VectorBuilder::extremum_of_numbers(bool maximum, Value* a, Value* b) {
                               llvm::Constant::getAllOnesValue(ir_.getIntNTy(singles ? 16 : 8)), ir_.getInt32(usual_rounding)});
 }
 
-/// NaN if either operand is; +0 is larger than -0. Three or five instructions; one or two where an operand is a known number.
+/// NaN if either operand is; +0 is larger than -0. Three to five instructions on vectors; one or two where an operand is a known number.
 Value* VectorBuilder::extremum(bool maximum, Value* a, Value* b) {
   if (number_of(b)) std::swap(a, b);
   if (const llvm::ConstantFP* number = number_of(a)) {
@@ -134,6 +134,14 @@ Value* VectorBuilder::extremum(bool maximum, Value* a, Value* b) {
   if (Value* of_numbers = extremum_of_numbers(maximum, a, b))
     return ir_.CreateSelect(ir_.CreateFCmpUNO(a, b), ir_.CreateFAdd(a, b), of_numbers);
   Value* chosen = ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
+  if (lanes_of(a) > 1 && features_.gpu == VectorFeatures::Gpu::none) {
+    // The processor's instruction gives the second of two zeros, and of a number and a NaN: the two orders differ in those cases only.
+    Value* other = ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(b, a) : ir_.CreateFCmpOLT(b, a), b, a);
+    Value* both = common_bits(maximum, chosen, other);
+    if (!maximum) return both;  // a NaN's bits or a number's are a NaN
+    Value* bits = ir_.CreateBitCast(both, with_lanes(ir_.getIntNTy(a->getType()->getScalarSizeInBits()), a));
+    return ir_.CreateBitCast(ir_.CreateOr(bits, ir_.CreateSExt(ir_.CreateFCmpUNO(a, b), bits->getType())), a->getType());
+  }
   chosen = ir_.CreateSelect(ir_.CreateFCmpUNO(a, a), a, chosen);
   return ir_.CreateSelect(ir_.CreateFCmpOEQ(a, b), common_bits(maximum, a, b), chosen);
 }
