@@ -25,6 +25,7 @@
 #include <new>
 
 #include "weft/backends/cpu/bit_permutations.h"
+#include "weft/backends/cpu/constants_in_memory.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/base/thread_object.h"
@@ -135,7 +136,12 @@ constexpr std::string_view kKnown[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-
 std::string write_file(llvm::Module& module, llvm::TargetMachine& machine, bool assembly) {
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream os(out);
-  if (machine.getOptLevel() != llvm::CodeGenOptLevel::None) join_bit_permutations(module);
+  if (machine.getOptLevel() != llvm::CodeGenOptLevel::None) {
+    join_bit_permutations(module);
+    if (const llvm::MCSubtargetInfo& info = *machine.getMCSubtargetInfo();
+        machine.getTargetTriple().isX86() && info.checkFeatures("+avx2") && !info.checkFeatures("+avx512f"))
+      keep_constants_in_memory(module);
+  }
   auto passes = std::make_unique<llvm::legacy::PassManager>();
   try {
     // Added first: otherwise passes would get the target-independent cost model, which scalarises masked memory accesses.
