@@ -116,6 +116,8 @@ bool can_flatten_records(const Kernel& k, const Schedule& s) {
     const auto id = static_cast<NodeId>(i);
     const Node& n = k.dag[id];
     if (!live[i] || !is_of_elements(id)) continue;
+    // A value is computed once for each copy of its own loops, of which there are fewer than vectors of a record if it lacks one.
+    if ((n.dims & record) != record) return false;
     if (n.kind == NodeKind::load && (n.operands[1] >= 0 || !is_in_order(n.operands[0]))) return false;
     if (n.kind == NodeKind::op || n.kind == NodeKind::math)
       for (NodeId o : n.operands)
