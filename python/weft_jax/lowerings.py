@@ -54,11 +54,11 @@ def _of_modules_to_come():
     made_of = {("cpu", "spsolve"): lambda rule: rule, (None, "buffer_callback"): buffers.lowering}
 
     @functools.wraps(original)
-    def register_lowering(primitive, rule, platform=None, *args, **options):
-        original(primitive, rule, platform, *args, **options)
-        make = made_of.get((platform, primitive.name))
+    def register_lowering(prim, rule, platform=None, *args, **options):
+        original(prim, rule, platform, *args, **options)
+        make = made_of.get((platform, prim.name))
         if make:
-            original(primitive, make(rule), "weft", *args, **options)
+            original(prim, make(rule), "weft", *args, **options)
 
     for kind, rules in (("cpu", mlir._platform_specific_lowerings["cpu"]), (None, mlir._lowerings)):
         for primitive, known in list(rules.items()):
