@@ -219,6 +219,12 @@ TEST_CASE("stablehlo: JAX's calls of LAPACK") {
                  8);
 }
 
+TEST_CASE("stablehlo: operations may follow a constant in its line") {
+  passes_in_main(
+      "%a = stablehlo.constant dense<[1, 2]> : tensor<2xi32> %b = stablehlo.add %a, %a : tensor<2xi32> "
+      "%c = stablehlo.constant {note = 1 : i32} dense<[2, 4]> : tensor<2xi32> check.expect_eq %b, %c : tensor<2xi32>");
+}
+
 TEST_CASE("stablehlo: the generic form of modules, functions and names for types") {
   passes(R"(
     !t = tensor<2xi32>

@@ -235,6 +235,8 @@ void OperationReader::read_pretty(Operation& op, std::size_t results) {
       goes_on = true;
     } else {
       op.words.push_back(read_attribute());
+      // The type of a constant was read with its elements, and ends it: the next operation may stand in the same line.
+      if (op.words.back().kind == Kind::dense && op.operands.empty()) break;
       goes_on = op.words.back().kind == Kind::word;
     }
   }
