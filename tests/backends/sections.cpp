@@ -97,9 +97,10 @@ TEST_CASE("sections: parts that are computed differently choose nothing for each
   // Each part has its own function only.
   const CodeFrom code("optimized");
   CHECK(same(joined, {x, y}, 1e-5, "asm").find("kmov") == std::string::npos);
-  CHECK(has(same([](Xs a) { return exp(concatenate({transpose(a[0]), transpose(a[1])}, 1)); }, {values({300, 70}, 1), values({200, 70}, 2)},
-                 1e-5, "schedule"),
-            "transpose a0 a1"));
+  // Both operands' squares are transposed, or, where squares are smaller, the result's.
+  const std::string schedule = same([](Xs a) { return exp(concatenate({transpose(a[0]), transpose(a[1])}, 1)); },
+                                    {values({300, 70}, 1), values({200, 70}, 2)}, 1e-5, "schedule");
+  CHECK((has(schedule, "transpose a0 a1") || has(schedule, "transpose a2")));
 }
 
 TEST_CASE("sections: short loops whose borders lie between vectors") {

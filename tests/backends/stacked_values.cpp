@@ -1,8 +1,11 @@
 // Stacked arrays that differ by an even step: one expression of the place, with the values of the arrays.
 #include <doctest/doctest.h>
 
+#include <array>
+
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
+#include "tests/lcg.h"
 #include "tests/messages.h"
 
 using namespace weft;
@@ -111,5 +114,46 @@ TEST_CASE("gathers of bytes and 16-bit numbers: channels of pixels, the array's 
           return scan([](Array h, Array b) { return std::pair{h * 31 + astype(b, int32), h}; }, zeros({37}, int32), transpose(v[0])).first;
         },
         {rows}, 0);
+  }
+}
+
+TEST_CASE("stacked values: records along two loops, of numbers, positions and elements that vary along either or both") {
+  Lcg numbers{7};
+  const auto below = [&](unsigned n) { return static_cast<unsigned>(numbers.next() >> 33) % n; };
+  for (const char* const quality : {"baseline", "optimized"}) {
+    const CodeFrom code(quality);
+    for (int round = 0; round < 40; ++round) {
+      const DType t = std::array{float64, float32, int32}[below(3)];
+      const std::int64_t rows = 5 + static_cast<std::int64_t>(below(9)), columns = 8 + static_cast<std::int64_t>(below(12));
+      const int outer = 2 + static_cast<int>(below(2)), inner = 2 + static_cast<int>(below(2));
+      std::vector<unsigned> kinds;
+      for (int i = 0; i < outer * inner; ++i) kinds.push_back(below(6));
+      const std::vector<int> order = std::array{std::vector{0, 1, 2, 3}, std::vector{2, 3, 0, 1}, std::vector{0, 2, 1, 3}}[below(3)];
+      CAPTURE(quality);
+      CAPTURE(round);
+      CAPTURE(t.name());
+      same(
+          [&](Xs x) {
+            const Array down = astype(arange(rows), t)(slice(), newaxis), across = astype(arange(columns), t);
+            const auto leaf = [&](unsigned kind) -> Array {
+              switch (kind) {
+                case 0: return ones({rows, columns}, t);
+                case 1: return broadcast_to(across, {rows, columns});
+                case 2: return broadcast_to(down * 3, {rows, columns});
+                case 3: return across - down;
+                case 4: return x[0];
+                default: return x[0] * across;
+              }
+            };
+            Arrays all;
+            for (int i = 0; i < outer; ++i) {
+              Arrays one;
+              for (int k = 0; k < inner; ++k) one.push_back(leaf(kinds[static_cast<std::size_t>(i * inner + k)]));
+              all.push_back(stack(one, -1));
+            }
+            return transpose(stack(all, -2), order);
+          },
+          {astype(values({rows, columns}, round) * 9.f, t)}, 0);
+    }
   }
 }
