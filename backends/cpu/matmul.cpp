@@ -212,10 +212,13 @@ bool is_blas_matmul(const MatmulStep& p) {
 }
 /// oneDNN's code for large matrices takes a tenth more time than panels, and up to twice as much, where the right operand's rows are pages
 /// apart, end within a vector, or are long and no whole number of its blocks, and twice the time for few rows if both operands are
-/// transposed.
+/// transposed. Its code for AVX2 does not copy matrices that are multiplied soon, and takes up to twice the time where their rows are
+/// powers of two apart, and so in the same few places of the first cache.
 bool delays_onednn(const MatmulStep& p) {
-  constexpr std::int64_t kWhole = 64, kLong = 512, kBlocks = 1024, kPages = 2048, kFewRows = 48;
-  if (!uses_avx512() || !p.batch.empty()) return false;
+  constexpr std::int64_t kWhole = 64, kLong = 512, kBlocks = 1024, kPages = 2048, kFewRows = 48, kSamePlaces = 256;
+  constexpr double kCopied = 6e8;
+  if (!p.batch.empty()) return false;
+  if (!uses_avx512()) return uses_avx2() && p.b_col == 1 && p.b_row % kSamePlaces == 0 && p.flops() <= kCopied;
   if (p.m < kFewRows) return p.a_col != 1 && p.b_col != 1;
   if (p.flops() <= 3e8 || p.b_col != 1) return false;
   return p.n % kWhole != 0 || (p.n > kLong && p.n % kBlocks != 0) || p.b_row % kPages == 0;
@@ -247,8 +250,12 @@ bool prefers_matmul(const MatmulStep& p) {
   if (packed && p.dtype.itemsize() == 1 && p.right_dtype.itemsize() == 1) return size > 32;
   if (packed && p.dtype == bfloat16 && p.right_dtype == bfloat16) return size > 48;
   if (packed && p.dtype == float16) return size > 112;
-  if (packed && p.dtype == float64) return size > 300;
-  if (packed || is_float32_matmul(p) || (p.dtype.is_complex() && is_blas_matmul(p))) return size > 160;
+  // With 16 registers of 32 bytes, kernels load operands more often, and from the same places of the cache where rows are powers of two
+  // apart.
+  const bool few_registers = uses_avx2() && !uses_avx512();
+  if (packed && p.dtype == float64) return size > (few_registers ? 112 : 300);
+  if (p.dtype.is_complex() && is_blas_matmul(p)) return size > (few_registers ? 40 : 160);
+  if (packed || is_float32_matmul(p)) return size > (few_registers ? 112 : 160);
   return is_blas_matmul(p) && size > 600;
 }
 
