@@ -1,5 +1,7 @@
 // Small arrays in registers, batches over lanes, borders of stencils, small reductions.
 #include "tests/backends/agree.h"
+#include "tests/backends/code_from.h"
+#include "weft/backends/cpu/jit.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -275,4 +277,17 @@ TEST_CASE("lanes: loops that end for each lane, with any number of operands of t
             },
             args, 1e-4);
       }
+}
+
+TEST_CASE("lanes: constants of long formulas are operands in memory where vectors have 32 bytes") {
+  const CodeFrom code("optimized");
+  const Array x = values({4096}, 1);
+  for (const DType t : {float32, float64}) {
+    CAPTURE(t.name());
+    const std::string text = same([](Xs a) { return nn::gelu(a[0], false) + sin(a[0]); }, {convert(x, t)}, 1e-5, "asm");
+    if (detail::native_vector_bytes() != 32) continue;
+    std::size_t broadcasts = 0;
+    for (std::size_t at = text.find("vbroadcasts"); at != std::string::npos; at = text.find("vbroadcasts", at + 1)) ++broadcasts;
+    CHECK(broadcasts <= 24);  // what registers hold throughout the loop: there are about 50 constants
+  }
 }
