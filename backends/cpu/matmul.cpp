@@ -212,13 +212,10 @@ bool is_blas_matmul(const MatmulStep& p) {
 }
 /// oneDNN's code for large matrices takes a tenth more time than panels, and up to twice as much, where the right operand's rows are pages
 /// apart, end within a vector, or are long and no whole number of its blocks, and twice the time for few rows if both operands are
-/// transposed. Its code for AVX2 does not copy matrices that are multiplied soon, and takes up to twice the time where their rows are
-/// powers of two apart, and so in the same few places of the first cache.
+/// transposed.
 bool delays_onednn(const MatmulStep& p) {
-  constexpr std::int64_t kWhole = 64, kLong = 512, kBlocks = 1024, kPages = 2048, kFewRows = 48, kSamePlaces = 256;
-  constexpr double kCopied = 6e8;
-  if (!p.batch.empty()) return false;
-  if (!uses_avx512()) return uses_avx2() && p.b_col == 1 && p.b_row % kSamePlaces == 0 && p.flops() <= kCopied;
+  constexpr std::int64_t kWhole = 64, kLong = 512, kBlocks = 1024, kPages = 2048, kFewRows = 48;
+  if (!uses_avx512() || !p.batch.empty()) return false;
   if (p.m < kFewRows) return p.a_col != 1 && p.b_col != 1;
   if (p.flops() <= 3e8 || p.b_col != 1) return false;
   return p.n % kWhole != 0 || (p.n > kLong && p.n % kBlocks != 0) || p.b_row % kPages == 0;
@@ -272,7 +269,10 @@ std::unique_ptr<Matmul> make_matmul(const MatmulStep& p) {
     return packed ? std::move(packed) : make_blas_matmul(p);
   }
   if (auto tiled = make_tiled_matmul(p)) return tiled;
-  if (delays_onednn(p))
+  // For AVX2 oneDNN has its older code only, which lies in static objects that are constructed at its first use: a thread that runs it
+  // while the process ends runs code that is gone. Nor does it copy smaller operands, and takes up to twice the time where rows are powers
+  // of two apart.
+  if (delays_onednn(p) || (uses_avx2() && !uses_avx512()))
     if (auto packed = make_packed_matmul(p)) return packed;
   try {
     return std::make_unique<OneDnnMatmul>(p);

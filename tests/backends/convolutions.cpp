@@ -86,7 +86,7 @@ TEST_CASE("convolutions: layouts") {
         Case{"3-d", {8, 3, 16, 17, 15}, {4, 3, 2, 3, 2}, {1, 2, 1}, {{0, 1}, {1, 1}, {1, 0}}, {}}}) {
     INFO(k.title);
     const Comparison c = compare_all(k);
-    CHECK(c.error < 4e-6);
+    CHECK(c.error < 8e-6);  // sums of 2000 products, in the order that the processor's vectors give
     CHECK(c.fast == 3);
   }
 }
