@@ -249,7 +249,8 @@ bool prefers_matmul(const MatmulStep& p) {
   if (packed && p.dtype == float16) return size > 112;
   // With 16 registers of 32 bytes, kernels load operands more often, and from the same places of the cache where rows are powers of two
   // apart.
-  const bool few_registers = uses_avx2() && !uses_avx512();
+  constexpr std::int64_t kShort = 32;  // of shorter sides kernels keep whole rows in registers
+  const bool few_registers = uses_avx2() && !uses_avx512() && std::min({p.m, p.n, p.k}) >= kShort;
   if (packed && p.dtype == float64) return size > (few_registers ? 112 : 300);
   if (p.dtype.is_complex() && is_blas_matmul(p)) return size > (few_registers ? 40 : 160);
   if (packed || is_float32_matmul(p)) return size > (few_registers ? 112 : 160);
