@@ -29,6 +29,7 @@ namespace weft {
 using detail::continued_fraction;
 using detail::epsilon_of;
 using detail::LocScope;
+using detail::polynomial;
 using detail::real_operands;
 using detail::RealOperands;
 using detail::series;
@@ -37,13 +38,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double pi = std::numbers::pi, euler = std::numbers::egamma;
-
-/// c[0] + c[1] x + ...
-Array polynomial(const Array& x, std::span<const double> c) {
-  Array sum = full_like(x, c.back());
-  for (std::size_t i = c.size() - 1; i-- > 0;) sum = sum * x + c[i];
-  return sum;
-}
 
 /// x, and its function with a derivative that is made of the value.
 template <class F, class D>

@@ -1,6 +1,7 @@
 // What functions of real numbers that are computed by series and continued fractions have in common. Internal to library/jnp.
 #pragma once
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "weft/core/array/constructors.h"
@@ -19,6 +20,13 @@ struct RealOperands {
 };
 /// Throws DTypeError for complex operands, ShapeError for shapes that don't broadcast together.
 RealOperands real_operands(const char* operation, std::initializer_list<Arg> args);
+
+/// c[0] + c[1] x + ...
+inline Array polynomial(const Array& x, std::span<const double> c) {
+  Array sum = full_like(x, c.back());
+  for (std::size_t i = c.size() - 1; i-- > 0;) sum = sum * x + c[i];
+  return sum;
+}
 
 /// The sum of term, next(term, 1), next(., 2), ... until nothing changes; elements that are done stay as they are.
 template <class Next>

@@ -243,3 +243,31 @@ TEST_CASE("sizes of groups are added in a dtype that holds their sum") {
                repeat(array({1.f, 2.f, 3.f}), 100)));
   }
 }
+
+TEST_CASE("extremes: quantiles of the normal distribution are right to a few units in the last place, down to the smallest probabilities") {
+  for (const DType t : {float32, float64}) {
+    const bool wide = t == float64;
+    CAPTURE(t.name());
+    std::vector<double> p;
+    for (double e = wide ? -323 : -44.8; e < -.4; e += .0931) p.push_back(std::pow(10, e));
+    for (double v = .0137; v < .5; v += .00213) p.push_back(v), p.push_back(1 - v);
+    const Array given = convert(array(p), t), eager = ndtri(given), compiled = jit([](Array q) { return ndtri(q); })(given);
+    const std::vector<double> qs = convert(given, float64).to_vector<double>();
+    std::vector<double> xs = convert(eager, float64).to_vector<double>(), more = convert(compiled, float64).to_vector<double>();
+    xs.insert(xs.end(), more.begin(), more.end());
+    double worst = 0;
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      const long double q = qs[i % qs.size()], got = xs[i];
+      // Newton's method for the logarithm of the smaller tail.
+      const long double tail = q < .5L ? q : 1 - q;
+      long double y = -std::abs(got);
+      for (int k = 0; k < 3; ++k) {
+        const long double log_tail = std::log(std::erfc(-y * std::sqrt(.5L)) / 2);
+        y -= (log_tail - std::log(tail)) * std::exp(log_tail + y * y / 2) * std::sqrt(2 * std::numbers::pi_v<long double>);
+      }
+      worst = std::max(worst, static_cast<double>(std::abs(std::abs(got) + y) / std::abs(y)));
+    }
+    CHECK(worst < 5 * (wide ? 0x1p-52 : 0x1p-23));
+    MESSAGE("ndtri: ", worst / (wide ? 0x1p-52 : 0x1p-23), " units");
+  }
+}

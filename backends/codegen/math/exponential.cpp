@@ -37,6 +37,13 @@ Rounded round_to_integer(Expr x) {
   return {shifted - f.magic, shifted.as_bits()};
 }
 
+// The same of x c, rounded once.
+Rounded round_product(Expr x, double c) {
+  const double magic = format(x).magic;
+  const Expr shifted = fma(x, c, x.constant(magic));
+  return {shifted - magic, shifted.as_bits()};
+}
+
 // 2^n for n in the low bits, in the range of normal numbers.
 Expr power_of_two(Expr n) { return shl(n + n.integer(n.v.dtype == int64 ? 1023 : 127), n.v.dtype == int64 ? 52 : 23).as_float(); }
 
@@ -199,19 +206,21 @@ Expr tanh(Expr x) {
 }
 
 Expr logistic(Expr x) {
-  // e = exp(-|x|) with what its last sum lost, over 1 + e with the same: the quotient is corrected by its residual. Of positive x no
-  // smaller e makes a difference than that of 60 or 40.
+  // 1 / (1 + e) for e = exp(-x) with what its last sum lost: the quotient is corrected by its residual. An exponent of e beyond `most`,
+  // where 1 makes no difference, comes as a factor at the end, which rounds once where the result is subnormal. Of positive x no smaller e
+  // makes a difference than that of 60 or 40.
   const bool wide = x.is_double();
-  const Expr negative = x < 0., least = select(negative, x.constant(wide ? -746 : -104), x.constant(wide ? -60 : -40));
-  const auto [r, n] = reduce_by_ln2(max(-abs(x), least));
+  const Format f = format(x);
+  const double most = wide ? 512 : 64;
+  const Expr c = wide ? clamp(x, -746, 60) : clamp(x, -104, 40);
+  const Rounded n = round_product(c, -kLog2e);
+  const Expr r = fma(n.value, -f.ln2_low, fma(n.value, -f.ln2_high, -c));
   const Expr t = fma(r * r, polynomial(r, wide ? std::span<const double>(exp_f64) : exp_f32), r), y = t + 1.;
-  const Expr lowest = n.integer(wide ? -1022 : -126);
-  const Expr e = scale(y, n, x < (wide ? -745.5 : -103.99));
-  const Expr e_low = (t - (y - 1.)) * select(n < lowest, x.constant(0), power_of_two(n));
-  const Expr d = e + 1., d_low = (e - (d - 1.)) + e_low, inverse = 1. / d;
-  const Expr above = select(negative, e, x.constant(1)), above_low = select(negative, e_low, x.constant(0));
-  const Expr q = above * inverse;
-  return fma(fma(-q, d_low, fma(-q, d, above) + above_low), inverse, q);
+  const Expr near = min(n.bits.as_float(), x.constant(f.magic + most)).as_bits(), scale = power_of_two(near);
+  const Expr e = y * scale, e_low = (t - (y - 1.)) * scale, one = x.constant(1);
+  const Expr d = e + 1., d_low = (min(e, one) - (d - max(e, one))) + e_low, inverse = 1. / d;
+  const Expr q = fma(fma(-d_low, inverse, fma(-d, inverse, 1.)), inverse, inverse);
+  return q * select(x < (wide ? -745.5 : -103.99), x.constant(0), power_of_two(near - n.bits));
 }
 
 namespace {
