@@ -1,5 +1,7 @@
 #include "weft/backends/codegen/emit/blocks.h"
 
+#include <llvm/IR/MDBuilder.h>
+
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
@@ -86,6 +88,25 @@ std::vector<Value*> run_where(llvm::IRBuilder<>& ir, const char* label, Value* c
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
   return always ? results : either(ir, carried, entry->getParent(), results, last);
+}
+
+Value* unless_any(llvm::IRBuilder<>& ir, Value* outside, Value* usual, llvm::function_ref<Value*()> otherwise) {
+  llvm::BasicBlock* before = ir.GetInsertBlock();
+  llvm::BasicBlock* after = cut_block(ir);
+  llvm::BasicBlock* rare = llvm::BasicBlock::Create(ir.getContext(), "outside", before->getParent(), after);
+  ir.SetInsertPoint(before);
+  const int lanes = VectorBuilder::lanes_of(outside);
+  Value* bits = lanes > 1 ? ir.CreateBitCast(outside, ir.getIntNTy(static_cast<unsigned>(lanes))) : outside;
+  ir.CreateCondBr(ir.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())), rare, after,
+                  llvm::MDBuilder(ir.getContext()).createBranchWeights(1, 1000));
+  ir.SetInsertPoint(rare);
+  Value* other = otherwise();
+  llvm::BasicBlock* end = ir.GetInsertBlock();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after, after->begin());
+  Value* result = either(ir, {usual}, before, {other}, end)[0];
+  move_to_end(ir, after);
+  return result;
 }
 
 RepeatLoop::RepeatLoop(llvm::IRBuilder<>& ir, llvm::Type* index) : ir_(ir) {

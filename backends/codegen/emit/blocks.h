@@ -29,6 +29,8 @@ std::vector<llvm::Value*> either(llvm::IRBuilder<>& ir, const std::vector<llvm::
 std::vector<llvm::Value*> run_where(llvm::IRBuilder<>& ir, const char* label, llvm::Value* condition,
                                     const std::vector<llvm::Value*>& carried,
                                     llvm::function_ref<std::vector<llvm::Value*>(llvm::Instruction* entry)> body);
+/// `usual`; where any lane of `outside` is set, which is rare, what `otherwise` emits.
+llvm::Value* unless_any(llvm::IRBuilder<>& ir, llvm::Value* outside, llvm::Value* usual, llvm::function_ref<llvm::Value*()> otherwise);
 
 /// A loop within one point of a kernel, whose carried values are registers. Made, it is entered; after end(), code goes on behind it.
 class RepeatLoop {

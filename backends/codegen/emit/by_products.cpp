@@ -5,7 +5,6 @@
 #include "weft/backends/codegen/emit/by_products.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
-#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 #include <cmath>
@@ -128,22 +127,8 @@ class Formulas {
   llvm::FixedVectorType* integers_;
 };
 
-/// The value, or what `divided` emits if it may be wrong in any lane.
 Value* unless_outside(llvm::IRBuilder<>& ir, const Formulas::Checked& usual, llvm::function_ref<Value*()> divided) {
-  llvm::BasicBlock* before = ir.GetInsertBlock();
-  llvm::BasicBlock* after = cut_block(ir);
-  llvm::BasicBlock* rare = llvm::BasicBlock::Create(ir.getContext(), "outside", before->getParent(), after);
-  ir.SetInsertPoint(before);
-  Value* lanes = ir.CreateBitCast(usual.outside, ir.getIntNTy(static_cast<unsigned>(VectorBuilder::lanes_of(usual.outside))));
-  ir.CreateCondBr(ir.CreateICmpNE(lanes, llvm::Constant::getNullValue(lanes->getType())), rare, after,
-                  llvm::MDBuilder(ir.getContext()).createBranchWeights(1, 1000));
-  ir.SetInsertPoint(rare);
-  Value* other = divided();
-  ir.CreateBr(after);
-  ir.SetInsertPoint(after, after->begin());
-  Value* result = either(ir, {usual.value}, before, {other}, rare)[0];
-  move_to_end(ir, after);
-  return result;
+  return unless_any(ir, usual.outside, usual.value, divided);
 }
 
 /// What a node takes of the divider, in cycles, and in instructions if it is computed by products.

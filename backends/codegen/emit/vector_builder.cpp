@@ -180,20 +180,7 @@ Value* VectorBuilder::divide_by_constant(DType t, Value* a, Value* b) {
   if (least_dividend(c, is_double) <= 1 && (llvm::isa<llvm::UIToFPInst>(a) || llvm::isa<llvm::SIToFPInst>(a))) return usual;
   Value* size = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
   Value* tiny = ir_.CreateAnd(ir_.CreateFCmpOLT(size, same(a, least_dividend(c, is_double))), ir_.CreateFCmpONE(a, same(a, 0.0)));
-  llvm::BasicBlock* before = ir_.GetInsertBlock();
-  llvm::BasicBlock* after = cut_block(ir_);
-  llvm::BasicBlock* rare = llvm::BasicBlock::Create(module_.getContext(), "tiny", before->getParent(), after);
-  ir_.SetInsertPoint(before);
-  Value* lanes = ir_.CreateBitCast(tiny, ir_.getIntNTy(static_cast<unsigned>(lanes_of(a))));
-  ir_.CreateCondBr(ir_.CreateICmpNE(lanes, llvm::Constant::getNullValue(lanes->getType())), rare, after,
-                   llvm::MDBuilder(module_.getContext()).createBranchWeights(1, 1000));
-  ir_.SetInsertPoint(rare);
-  Value* quotient = ir_.CreateFDiv(a, b);
-  ir_.CreateBr(after);
-  ir_.SetInsertPoint(after, after->begin());
-  Value* result = either(ir_, {usual}, before, {quotient}, rare)[0];
-  move_to_end(ir_, after);
-  return result;
+  return unless_any(ir_, tiny, usual, [&] { return ir_.CreateFDiv(a, b); });
 }
 
 Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value* c) {
@@ -209,7 +196,9 @@ Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value
       return fenced(ir_, ir_.CreateFDiv(a, b), a, b);
     case ScalarOp::rem:
       if (fp && features_.gpu != VectorFeatures::Gpu::none) return gpu_remainder(a, b);
-      return fp ? fenced(ir_, ir_.CreateFRem(a, b), a, b) : divide_integers(t, true, a, b);
+      if (!fp) return divide_integers(t, true, a, b);
+      if (Value* rest = remainder_by_quotient(a, b)) return fenced(ir_, rest, a, b);
+      return fenced(ir_, ir_.CreateFRem(a, b), a, b);
     case ScalarOp::neg: return fp ? ir_.CreateFNeg(a) : ir_.CreateNeg(a);
     case ScalarOp::abs:
       if (fp) return unary(llvm::Intrinsic::fabs);

@@ -101,6 +101,7 @@ class VectorBuilder final : public KernelBuilder {
   V gpu_call_where(V condition, MathFunction f, std::span<const V> operands, V fast);
   llvm::Value* gpu_function(MathFunction f, DType t, std::span<llvm::Value* const> operands);
   llvm::Value* gpu_remainder(llvm::Value* a, llvm::Value* b);
+  llvm::Value* remainder_by_quotient(llvm::Value* a, llvm::Value* b);
   llvm::Type* with_lanes(llvm::Type* t, llvm::Value* like) const;
   llvm::Value* same(llvm::Value* like, double v);
   llvm::Value* same(llvm::Value* like, std::uint64_t v);

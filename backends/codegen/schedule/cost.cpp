@@ -16,7 +16,7 @@ double node_cost(const Node& n) {
     case NodeKind::op:
       switch (n.op) {
         case ScalarOp::div: return 10 * wide * (n.dtype.is_floating() ? 1 : 6);
-        case ScalarOp::rem: return 60 * wide;
+        case ScalarOp::rem: return (n.dtype.is_floating() ? 24 : 60) * wide;
         case ScalarOp::sqrt: return 12 * wide;
         case ScalarOp::min:
         case ScalarOp::max: return n.dtype.is_floating() ? 3 * wide : wide;
