@@ -112,6 +112,8 @@ TEST_CASE("math constants: each polynomial is as near to its function as the dig
   const Number two_over_root_pi = 2 / exact::sqrt(pi());
   const Function log_erfc = [](const Number& x) { return ln(f(MathFunction::erfc, x)) / x; };
   const Function erfc_weight = [](const Number& x) { return x * f(MathFunction::erfc, x); };
+  const Function erf_exponent = [](const Number& x) { return -(ln(f(MathFunction::erfc, x)) / x) - 1; };
+  const Function erf_weight = [](const Number& x) { return x * f(MathFunction::erfc, x) / f(MathFunction::erf, x); };
   const auto erfcx = [](double middle) -> Function {
     return [=](const Number& s) {
       const Number x = middle * (1 + s) / (1 - s);
@@ -178,7 +180,7 @@ TEST_CASE("math constants: each polynomial is as near to its function as the dig
       {"asin_f64", c::asin_f64, 1e-6, .25, odd(MathFunction::asin, 1), identity, 57},
       {"erf_small_f32", c::erf_small_f32, 1e-6, .8464, odd(MathFunction::erf, two_over_root_pi), identity, 32},
       {"erf_small_f64", c::erf_small_f64, 1e-6, 1, odd(MathFunction::erf, two_over_root_pi), identity, 55},
-      {"erf_large_f32", c::erf_large_f32, .92, 3.95, log_erfc, erfc_weight, 30},
+      {"erf_exponent_f32", c::erf_exponent_f32, 1e-6, 3.95, erf_exponent, erf_weight, 27},
       {"erf_large_f64", c::erf_large_f64, 1, 6, log_erfc, erfc_weight, 55},
       {"erfcx_f32", c::erfcx_f32, -.63, .68, erfcx(2), one, 28},
       {"erf_inv_central_f32", c::erf_inv_central_f32, -2.5 + 1e-6, 2.5, central, over(central), 27},

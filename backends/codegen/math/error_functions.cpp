@@ -43,9 +43,9 @@ Expr erfc_tail(Expr c) {
 }  // namespace
 
 Expr erf_f32(Expr x) {
-  const Expr a = abs(x), u = min(a, x.constant(3.95));
-  const Expr large = copysign(1. - exp_of_small(u * polynomial(u, erf_large_f32)), x);
-  return select(x != x, x, select(a < .92, erf_small(x), large));
+  // 1 - exp(-t) for t = -log(erfc(|x|)), nearly a parabola, without loss near zero.
+  const Expr u = min(abs(x), x.constant(3.95)), t = fma(u, polynomial(u, erf_exponent_f32), u);
+  return copysign(complement_of_exp(t), x);
 }
 
 Expr erf_f64(Expr x) {

@@ -136,6 +136,15 @@ Expr exp_of_small(Expr x) {
   return (fma(r * r, p, r) + 1.) * power_of_two(n);
 }
 
+Expr complement_of_exp(Expr t) {
+  // exp(-t) = s (1 + q) for a power of two s.
+  const Format f = format(t);
+  const Rounded n = round_product(t, -kLog2e);
+  const Expr r = fma(n.value, -f.ln2_low, fma(n.value, -f.ln2_high, -t)), s = power_of_two(n.bits);
+  const Expr q = fma(r * r, polynomial(r, t.is_double() ? std::span<const double>(expm1_f64) : expm1_f32), r);
+  return fma(-s, q, 1. - s);
+}
+
 Expr exp2(Expr x) {
   const bool wide = x.is_double();
   const Expr y = wide ? clamp(x, -1080, 1030) : clamp(x, -151, 129);

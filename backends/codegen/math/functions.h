@@ -13,6 +13,8 @@ Expr exp_times(Expr x, Expr low, Expr factor, std::optional<Expr> factor_low = {
 Expr half_exp(Expr x);
 /// exp(x) if it and all intermediate results are normal numbers: for float32, |x| < 80.
 Expr exp_of_small(Expr x);
+/// 1 - exp(-t) for t from 0 up to where exp(-t) is the least normal number.
+Expr complement_of_exp(Expr t);
 Expr exp2(Expr x);
 Expr expm1(Expr x);
 Expr log(Expr x);
