@@ -45,7 +45,7 @@ TEST_CASE("stablehlo: what is wrong in a text is told with line and column") {
        "stablehlo:2:1: stablehlo.custom_call: the target @my.kernel is not known"},
       {main_of("\"stablehlo.sine_of\"() : () -> ()"), "stablehlo:2:1: the operation stablehlo.sine_of is not known"},
       {main_of("%a = stablehlo.constant dense<1> : tensor<i32>\n%b = stablehlo.sine %a : tensor<i32>"),
-       "stablehlo:3:6: stablehlo.sine: sin: is not defined for int32"},
+       "stablehlo:3:6: stablehlo.sine: it is defined for floats, complex numbers, its operand is i32[]"},
       {main_of("%a = stablehlo.constant dense<1.0> : tensor<2xf32>\n%b = stablehlo.add %a, %a : tensor<3xf32>"),
        "stablehlo:3:6: stablehlo.add: result 0 is f32[2], the text says tensor<3xf32>"},
       {main_of("%a = stablehlo.constant dense<1.0> : tensor<2xf32>\n%a = stablehlo.add %a, %a : tensor<2xf32>"),
@@ -64,6 +64,74 @@ TEST_CASE("stablehlo: what is wrong in a text is told with line and column") {
     else
       CHECK(has(refusal(text), wanted.c_str()));
   }
+}
+
+TEST_CASE("stablehlo: an operation is read for the kinds of elements that the specification defines it for") {
+  struct Defined {
+    std::string name, kinds;  // b: bools, s, u: integers, f: floats, c: complex numbers
+    int operands = 1;
+    std::string result = "";  // as the operand unless it is named
+  };
+  const Defined operations[] = {
+      {"abs", "sf"},
+      {"cbrt", "fc"},
+      {"ceil", "f"},
+      {"count_leading_zeros", "su"},
+      {"exponential", "fc"},
+      {"floor", "f"},
+      {"imag", "f"},
+      {"is_finite", "f", 1, "i1"},
+      {"logistic", "fc"},
+      {"negate", "sufc"},
+      {"not", "bsu"},
+      {"popcnt", "su"},
+      {"real", "f"},
+      {"round_nearest_afz", "f"},
+      {"round_nearest_even", "f"},
+      {"rsqrt", "fc"},
+      {"sign", "sfc"},
+      {"sine", "fc"},
+      {"sqrt", "fc"},
+      {"tan", "fc"},
+      {"tanh", "fc"},
+      {"add", "bsufc", 2},
+      {"and", "bsu", 2},
+      {"atan2", "fc", 2},
+      {"divide", "sufc", 2},
+      {"maximum", "bsufc", 2},
+      {"multiply", "bsufc", 2},
+      {"power", "sufc", 2},
+      {"remainder", "suf", 2},
+      {"shift_left", "su", 2},
+      {"shift_right_arithmetic", "su", 2},
+      {"shift_right_logical", "su", 2},
+      {"subtract", "sufc", 2},
+      {"xor", "bsu", 2},
+      {"chlo.asin", "fc"},
+      {"chlo.conj", "fc"},
+      {"chlo.erf", "f"},
+      {"chlo.is_inf", "f", 1, "i1"},
+      {"chlo.is_pos_inf", "f", 1, "i1"},
+      {"chlo.lgamma", "f"},
+      {"chlo.mulhi", "su", 2},
+      {"chlo.next_after", "f", 2},
+      {"chlo.square", "fc"},
+      {"chlo.zeta", "f", 2},
+      {"chlo.broadcast_shift_left", "su", 2},
+      {"chlo.broadcast_subtract", "sufc", 2},
+  };
+  const std::pair<char, std::string> kinds[] = {{'b', "i1"}, {'s', "i32"}, {'u', "ui32"}, {'f', "f32"}, {'c', "complex<f32>"}};
+  for (const Defined& d : operations)
+    for (const auto& [kind, element] : kinds) {
+      if (kind == 'c' && (d.name == "abs" || d.name == "real" || d.name == "imag")) continue;  // the result is another type
+      const std::string name = d.name.rfind("chlo.", 0) == 0 ? d.name : "stablehlo." + d.name, in = "tensor<3x" + element + ">",
+                        out = "tensor<3x" + (d.result.empty() ? element : d.result) + ">";
+      const std::string text = "func.func @main(%a: " + in + ") -> " + out + " {\n%0 = \"" + name + "\"(%a" +
+                               (d.operands == 2 ? ", %a" : "") + ") : (" + in + (d.operands == 2 ? ", " + in : "") + ") -> " + out +
+                               "\nreturn %0 : " + out + "\n}";
+      CAPTURE(text);
+      CHECK(refusal(text).empty() == (d.kinds.find(kind) != std::string::npos));
+    }
 }
 
 TEST_CASE("stablehlo: a region that sorts or scatters by values from outside is refused") {

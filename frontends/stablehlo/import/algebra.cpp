@@ -30,7 +30,7 @@ bool is_small(const Array& x) { return x.dtype() == float16 || x.dtype() == bflo
 Array widened(const Array& x, SourceLoc loc) { return is_small(x) ? convert(Arg(x, loc), float32) : x; }
 Array narrowed(const Array& x, DType as, SourceLoc loc) { return x.dtype() == as ? x : convert(Arg(x, loc), as); }
 
-const Import cholesky_import("stablehlo.cholesky", [](OpCall& c) -> Values {
+const Import cholesky_import("stablehlo.cholesky", Kinds::inexact, [](OpCall& c) -> Values {
   const Array a = widened(c.in(0), c.loc);
   const bool lower = c.flag("lower");
   // The triangle that is given is the only one that is read.
@@ -38,7 +38,7 @@ const Import cholesky_import("stablehlo.cholesky", [](OpCall& c) -> Values {
   return {narrowed(lower ? factor : adjoint(factor), c.in(0).dtype(), c.loc)};
 });
 
-const Import triangular_solve_import("stablehlo.triangular_solve", [](OpCall& c) -> Values {
+const Import triangular_solve_import("stablehlo.triangular_solve", Kinds::inexact, [](OpCall& c) -> Values {
   const Array a = widened(c.in(0), c.loc), b = widened(c.in(1), c.loc);
   const std::string transpose = c.need("transpose_a").text;
   TriangularSolveParams p;

@@ -86,6 +86,7 @@ Values import_broadcasting(OpCall& c) {
   Operation op = c.op;
   op.name = of_one_shape(c.op.name);
   OpCall call(c.importer(), op, std::move(operands), c.loc);
+  call.check_kind();
   return find_import(op.name)(call);
 }
 const bool broadcasting_imported = [] {

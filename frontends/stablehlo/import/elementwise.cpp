@@ -58,55 +58,56 @@ namespace {
 /// Operations that are a primitive of weft's, without parameters; of bools, sums are disjunctions and products conjunctions.
 struct Simple {
   const char *name, *primitive, *of_bools;
+  Kinds kinds;
   Elements elements = Elements::computed;
 };
 constexpr Simple kSimple[] = {
-    {"chlo.acos", "acos", nullptr},
-    {"chlo.acosh", "acosh", nullptr},
-    {"chlo.asin", "asin", nullptr},
-    {"chlo.asinh", "asinh", nullptr},
-    {"chlo.atan", "atan", nullptr},
-    {"chlo.atanh", "atanh", nullptr},
-    {"chlo.cosh", "cosh", nullptr},
-    {"chlo.digamma", "digamma", nullptr},
-    {"chlo.erf", "erf", nullptr},
-    {"chlo.erf_inv", "erf_inv", nullptr},
-    {"chlo.erfc", "erfc", nullptr},
-    {"chlo.lgamma", "lgamma", nullptr},
-    {"chlo.polygamma", "polygamma", nullptr},
-    {"chlo.sinh", "sinh", nullptr},
-    {"chlo.square", "square", nullptr},
-    {"chlo.tan", "tan", nullptr},
-    {"stablehlo.abs", "abs", nullptr},
-    {"stablehlo.add", "add", "or"},
-    {"stablehlo.and", "and", nullptr},
-    {"stablehlo.ceil", "ceil", nullptr},
-    {"stablehlo.complex", "complex", nullptr},
-    {"stablehlo.cosine", "cos", nullptr},
-    {"stablehlo.divide", "div", nullptr},
-    {"stablehlo.exponential", "exp", nullptr},
-    {"stablehlo.exponential_minus_one", "expm1", nullptr},
-    {"stablehlo.floor", "floor", nullptr},
-    {"stablehlo.is_finite", "is_finite", nullptr},
-    {"stablehlo.log", "log", nullptr},
-    {"stablehlo.log_plus_one", "log1p", nullptr},
-    {"stablehlo.logistic", "logistic", nullptr},
-    {"stablehlo.maximum", "max", "or", Elements::moved},
-    {"stablehlo.minimum", "min", "and", Elements::moved},
-    {"stablehlo.multiply", "mul", "and"},
-    {"stablehlo.negate", "neg", nullptr},
-    {"stablehlo.not", "not", nullptr},
-    {"stablehlo.or", "or", nullptr},
-    {"stablehlo.remainder", "rem", nullptr},
-    {"stablehlo.rsqrt", "rsqrt", nullptr},
-    {"stablehlo.shift_left", "shift_left", nullptr},
-    {"stablehlo.sign", "sign", nullptr},
-    {"stablehlo.sine", "sin", nullptr},
-    {"stablehlo.sqrt", "sqrt", nullptr},
-    {"stablehlo.subtract", "sub", nullptr},
-    {"stablehlo.tan", "tan", nullptr},
-    {"stablehlo.tanh", "tanh", nullptr},
-    {"stablehlo.xor", "xor", nullptr},
+    {"chlo.acos", "acos", nullptr, Kinds::inexact},
+    {"chlo.acosh", "acosh", nullptr, Kinds::inexact},
+    {"chlo.asin", "asin", nullptr, Kinds::inexact},
+    {"chlo.asinh", "asinh", nullptr, Kinds::inexact},
+    {"chlo.atan", "atan", nullptr, Kinds::inexact},
+    {"chlo.atanh", "atanh", nullptr, Kinds::inexact},
+    {"chlo.cosh", "cosh", nullptr, Kinds::inexact},
+    {"chlo.digamma", "digamma", nullptr, Kinds::floats},
+    {"chlo.erf", "erf", nullptr, Kinds::floats},
+    {"chlo.erf_inv", "erf_inv", nullptr, Kinds::floats},
+    {"chlo.erfc", "erfc", nullptr, Kinds::floats},
+    {"chlo.lgamma", "lgamma", nullptr, Kinds::floats},
+    {"chlo.polygamma", "polygamma", nullptr, Kinds::floats},
+    {"chlo.sinh", "sinh", nullptr, Kinds::inexact},
+    {"chlo.square", "square", nullptr, Kinds::inexact},
+    {"chlo.tan", "tan", nullptr, Kinds::inexact},
+    {"stablehlo.abs", "abs", nullptr, Kinds::signed_numbers},
+    {"stablehlo.add", "add", "or", Kinds::any},
+    {"stablehlo.and", "and", nullptr, Kinds::bits},
+    {"stablehlo.ceil", "ceil", nullptr, Kinds::floats},
+    {"stablehlo.complex", "complex", nullptr, Kinds::floats},
+    {"stablehlo.cosine", "cos", nullptr, Kinds::inexact},
+    {"stablehlo.divide", "div", nullptr, Kinds::numbers},
+    {"stablehlo.exponential", "exp", nullptr, Kinds::inexact},
+    {"stablehlo.exponential_minus_one", "expm1", nullptr, Kinds::inexact},
+    {"stablehlo.floor", "floor", nullptr, Kinds::floats},
+    {"stablehlo.is_finite", "is_finite", nullptr, Kinds::floats},
+    {"stablehlo.log", "log", nullptr, Kinds::inexact},
+    {"stablehlo.log_plus_one", "log1p", nullptr, Kinds::inexact},
+    {"stablehlo.logistic", "logistic", nullptr, Kinds::inexact},
+    {"stablehlo.maximum", "max", "or", Kinds::any, Elements::moved},
+    {"stablehlo.minimum", "min", "and", Kinds::any, Elements::moved},
+    {"stablehlo.multiply", "mul", "and", Kinds::any},
+    {"stablehlo.negate", "neg", nullptr, Kinds::numbers},
+    {"stablehlo.not", "not", nullptr, Kinds::bits},
+    {"stablehlo.or", "or", nullptr, Kinds::bits},
+    {"stablehlo.remainder", "rem", nullptr, Kinds::numbers},
+    {"stablehlo.rsqrt", "rsqrt", nullptr, Kinds::inexact},
+    {"stablehlo.shift_left", "shift_left", nullptr, Kinds::integers},
+    {"stablehlo.sign", "sign", nullptr, Kinds::signed_numbers},
+    {"stablehlo.sine", "sin", nullptr, Kinds::inexact},
+    {"stablehlo.sqrt", "sqrt", nullptr, Kinds::inexact},
+    {"stablehlo.subtract", "sub", nullptr, Kinds::numbers},
+    {"stablehlo.tan", "tan", nullptr, Kinds::inexact},
+    {"stablehlo.tanh", "tanh", nullptr, Kinds::inexact},
+    {"stablehlo.xor", "xor", nullptr, Kinds::bits},
 };
 
 Values import_simple(OpCall& c) {
@@ -122,7 +123,7 @@ Values import_simple(OpCall& c) {
   c.fail("is not an elementwise operation");
 }
 const bool simple_imported = [] {
-  for (const Simple& s : kSimple) Import(s.name, import_simple, s.elements);
+  for (const Simple& s : kSimple) Import(s.name, s.kinds, import_simple, s.elements);
   return true;
 }();
 
@@ -160,7 +161,7 @@ const Import convert_import("stablehlo.convert", [](OpCall& c) -> Values {
   return {convert(Arg(x, c.loc), to)};
 });
 
-const Import atan2_import("stablehlo.atan2", [](OpCall& c) -> Values {
+const Import atan2_import("stablehlo.atan2", Kinds::inexact, [](OpCall& c) -> Values {
   const Array &y = c.in(0), &x = c.in(1);
   if (!x.dtype().is_complex()) return {bind_named("atan2", {y, x}, c.loc)};
   // The angle of x + i y, by its logarithm.
@@ -168,7 +169,7 @@ const Import atan2_import("stablehlo.atan2", [](OpCall& c) -> Values {
   return {-i * log((x + i * y) / sqrt(x * x + y * y))};
 });
 
-const Import cbrt_import("stablehlo.cbrt", [](OpCall& c) -> Values {
+const Import cbrt_import("stablehlo.cbrt", Kinds::inexact, [](OpCall& c) -> Values {
   const Array& x = c.in(0);
   return {x.dtype().is_complex() ? bind_named("pow", {x, scalar(x, 1.0 / 3)}, c.loc) : bind_named("cbrt", {x}, c.loc)};
 });
@@ -250,17 +251,17 @@ Array zero_extended(const OpCall& c, std::size_t i) {
   const Array& x = c.in(i);
   return c.value(i).narrow ? convert(to_bits(*c.value(i).narrow, x), x.dtype()) : x;
 }
-const Import popcnt_import("stablehlo.popcnt",
+const Import popcnt_import("stablehlo.popcnt", Kinds::integers,
                            [](OpCall& c) -> Values { return {bind_named("population_count", {zero_extended(c, 0)}, c.loc)}; });
-const Import leading_zeros_import("stablehlo.count_leading_zeros", [](OpCall& c) -> Values {
+const Import leading_zeros_import("stablehlo.count_leading_zeros", Kinds::integers, [](OpCall& c) -> Values {
   const Array zeros = bind_named("clz", {zero_extended(c, 0)}, c.loc);
   const NarrowFormat* narrow = c.value(0).narrow;
   return {narrow ? zeros - scalar(zeros, 8 - narrow->bits) : zeros};
 });
-const Import shift_right_logical_import("stablehlo.shift_right_logical", [](OpCall& c) -> Values {
+const Import shift_right_logical_import("stablehlo.shift_right_logical", Kinds::integers, [](OpCall& c) -> Values {
   return {bind_named("shift_right_logical", {zero_extended(c, 0), zero_extended(c, 1)}, c.loc)};
 });
-const Import shift_right_arithmetic_import("stablehlo.shift_right_arithmetic", [](OpCall& c) -> Values {
+const Import shift_right_arithmetic_import("stablehlo.shift_right_arithmetic", Kinds::integers, [](OpCall& c) -> Values {
   Array x = c.in(0);
   if (const NarrowFormat* narrow = c.value(0).narrow) {
     const Array above = scalar(x, 8 - narrow->bits);
@@ -268,17 +269,16 @@ const Import shift_right_arithmetic_import("stablehlo.shift_right_arithmetic", [
   }
   return {bind_named("shift_right_arithmetic", {x, zero_extended(c, 1)}, c.loc)};
 });
-const Import next_after_import("chlo.next_after", [](OpCall& c) -> Values {
+const Import next_after_import("chlo.next_after", Kinds::floats, [](OpCall& c) -> Values {
   if (c.value(0).narrow) c.fail("it is read for floats of 16 to 64 bits, not for " + std::string(c.value(0).narrow->mlir));
   return {bind_named("nextafter", {c.in(0), c.in(1)}, c.loc)};
 });
 
 /// The upper half of the product of twice as many bits.
-const Import mulhi_import("chlo.mulhi", [](OpCall& c) -> Values {
+const Import mulhi_import("chlo.mulhi", Kinds::integers, [](OpCall& c) -> Values {
   const Array &x = c.in(0), &y = c.in(1);
   const DType type = x.dtype();
   const int bits = c.value(0).narrow ? c.value(0).narrow->bits : 8 * type.itemsize();
-  if (!type.is_integer()) c.fail("it is for integers");
   if (bits < 64) {
     const DType wide = type.is_signed() ? int64 : uint64;
     return {convert((convert(x, wide) * convert(y, wide)) >> make_literal(Number(bits), wide), type)};
@@ -295,17 +295,19 @@ const Import mulhi_import("chlo.mulhi", [](OpCall& c) -> Values {
   return {convert(product, type)};
 });
 
-const Import conj_import("chlo.conj", [](OpCall& c) -> Values {
+const Import conj_import("chlo.conj", Kinds::inexact, [](OpCall& c) -> Values {
   return {c.in(0).dtype().is_complex() ? bind_named("conj", {c.in(0)}, c.loc) : c.in(0)};
 });
-const Import real_import("stablehlo.real",
+const Import real_import("stablehlo.real", Kinds::inexact,
                          [](OpCall& c) -> Values { return {c.in(0).dtype().is_complex() ? real(Arg(c.in(0), c.loc)) : c.in(0)}; });
-const Import imag_import("stablehlo.imag", [](OpCall& c) -> Values { return {imag(Arg(c.in(0), c.loc))}; });
-const Import round_afz_import("stablehlo.round_nearest_afz", [](OpCall& c) -> Values { return {round_away(Arg(c.in(0), c.loc))}; });
-const Import round_even_import("stablehlo.round_nearest_even", [](OpCall& c) -> Values { return {round(Arg(c.in(0), c.loc))}; });
+const Import imag_import("stablehlo.imag", Kinds::inexact, [](OpCall& c) -> Values { return {imag(Arg(c.in(0), c.loc))}; });
+const Import round_afz_import("stablehlo.round_nearest_afz", Kinds::floats,
+                              [](OpCall& c) -> Values { return {round_away(Arg(c.in(0), c.loc))}; });
+const Import round_even_import("stablehlo.round_nearest_even", Kinds::floats,
+                               [](OpCall& c) -> Values { return {round(Arg(c.in(0), c.loc))}; });
 
 // An integer to a negative power is 0, but for 1 and -1.
-const Import power_import("stablehlo.power", [](OpCall& c) -> Values {
+const Import power_import("stablehlo.power", Kinds::numbers, [](OpCall& c) -> Values {
   const Array &x = c.in(0), &y = c.in(1);
   if (!x.dtype().is_integer()) return {bind_named("pow", {x, y}, c.loc)};
   const Array zero = scalar(x, 0), one = scalar(x, 1);
@@ -331,7 +333,7 @@ const Import power_import("stablehlo.power", [](OpCall& c) -> Values {
   return {bind_named("select_n", {bind_named("lt", {y, zero}, c.loc), out, inverse}, c.loc)};
 });
 
-const Import reduce_precision_import("stablehlo.reduce_precision", [](OpCall& c) -> Values {
+const Import reduce_precision_import("stablehlo.reduce_precision", Kinds::floats, [](OpCall& c) -> Values {
   int exponent = 0, mantissa = 0;
   if (const Attribute* format = c.find("format")) {  // e5m10
     const std::string& s = format->text;
@@ -361,9 +363,9 @@ Values import_infinite(OpCall& c, double sign) {
       "eq", {sign == 0 ? abs(Arg(c.in(0), c.loc)) : c.in(0), sign == 0 ? scalar(c.in(0), std::numeric_limits<double>::infinity()) : inf},
       c.loc)};
 }
-const Import is_inf_import("chlo.is_inf", [](OpCall& c) { return import_infinite(c, 0); });
-const Import is_pos_inf_import("chlo.is_pos_inf", [](OpCall& c) { return import_infinite(c, 1); });
-const Import is_neg_inf_import("chlo.is_neg_inf", [](OpCall& c) { return import_infinite(c, -1); });
+const Import is_inf_import("chlo.is_inf", Kinds::floats, [](OpCall& c) { return import_infinite(c, 0); });
+const Import is_pos_inf_import("chlo.is_pos_inf", Kinds::floats, [](OpCall& c) { return import_infinite(c, 1); });
+const Import is_neg_inf_import("chlo.is_neg_inf", Kinds::floats, [](OpCall& c) { return import_infinite(c, -1); });
 
 }  // namespace
 }  // namespace weft::detail::mlir

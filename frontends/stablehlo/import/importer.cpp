@@ -28,6 +28,7 @@ struct ImportTable {
   struct Entry {
     ImportFunction function;
     Elements elements;
+    Kinds kinds;
   };
   std::map<std::string, Entry, std::less<>> imports;
 };
@@ -41,10 +42,10 @@ constexpr std::array<std::string_view, 5> kReturns{"func.return", "stablehlo.ret
 
 }  // namespace
 
-Import::Import(const char* name, ImportFunction function, Elements elements) {
+Import::Import(const char* name, Kinds kinds, ImportFunction function, Elements elements) {
   ImportTable& t = import_table();
   const std::lock_guard lock(t.mutex);
-  t.imports.insert_or_assign(name, ImportTable::Entry{function, elements});
+  t.imports.insert_or_assign(name, ImportTable::Entry{function, elements, kinds});
 }
 
 ImportFunction find_import(std::string_view name) {
@@ -59,6 +60,13 @@ Elements elements_of(std::string_view name) {
   const std::lock_guard lock(t.mutex);
   const auto found = t.imports.find(name);
   return found == t.imports.end() ? Elements::computed : found->second.elements;
+}
+
+Kinds kinds_of(std::string_view name) {
+  ImportTable& t = import_table();
+  const std::lock_guard lock(t.mutex);
+  const auto found = t.imports.find(name);
+  return found == t.imports.end() ? Kinds::any : found->second.kinds;
 }
 
 const char* kept_name(const std::string& name) {
@@ -263,6 +271,23 @@ Values OpCall::call(const std::string& function, const std::optional<CompositePa
   return Values(out.begin(), out.end());
 }
 void OpCall::fail(const std::string& problem) const { importer_.fail(op.place, fmt::format("{}: {}", op.name, problem)); }
+
+void OpCall::check_kind() const {
+  const auto kinds = static_cast<unsigned>(kinds_of(op.name));
+  if (operands_.empty() || !operands_[0].elements.empty() || kinds == static_cast<unsigned>(Kinds::any)) return;
+  const DType type = in(0).dtype();
+  const Kinds kind = type.is_bool()       ? Kinds::bools
+                     : type.is_complex()  ? Kinds::complex
+                     : type.is_floating() ? Kinds::floats
+                     : type.is_signed()   ? Kinds::signed_integers
+                                          : Kinds::unsigned_integers;
+  if (kinds & static_cast<unsigned>(kind)) return;
+  constexpr std::array<const char*, 5> kNames{"bools", "signed integers", "unsigned integers", "floats", "complex numbers"};
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (kinds >> i & 1) known.emplace_back(kNames[i]);
+  fail(fmt::format("it is defined for {}, its operand is {}: convert it first", fmt::join(known, ", "), to_string(in(0).aval())));
+}
 
 // Importer
 
@@ -482,6 +507,7 @@ Values Importer::run_checked(const Operation& op, ImportFunction import) {
   const SourceLoc line = line_of(op.place);
   LocScope scope(line);
   OpCall call(*this, op, std::move(operands), line);
+  call.check_kind();
   Values out = import(call);
   if (out.size() != op.result_types.size())
     fail(op.place, fmt::format("{}: there are {} results, the text says {}", op.name, out.size(), op.result_types.size()));

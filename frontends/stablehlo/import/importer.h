@@ -86,6 +86,8 @@ class OpCall {
   Importer& importer() const { return importer_; }
 
   [[noreturn]] void fail(const std::string& problem) const;
+  /// An Error where the operation is not defined for the first operand's elements.
+  void check_kind() const;
 
   const Operation& op;
   const SourceLoc loc;  ///< the operation's line in the text
@@ -101,14 +103,33 @@ using ImportFunction = Values (*)(OpCall&);
 /// element of an operand, of a constant or of a region's result, which are numbers of that type already.
 enum class Elements { computed, moved };
 
-/// The declaration of one operation's importer; the later of two for one name holds.
+/// The kinds of elements that StableHLO's specification tells apart: a set of them is what an operation is defined for.
+enum class Kinds : unsigned {
+  bools = 1,
+  signed_integers = 2,
+  unsigned_integers = 4,
+  integers = 6,
+  bits = 7,  ///< bools and integers
+  floats = 8,
+  complex = 16,
+  inexact = 24,  ///< floats and complex numbers
+  signed_numbers = 26,
+  numbers = 30,
+  any = 31
+};
+
+/// The declaration of one operation's importer; the later of two for one name holds. `kinds`: those that its first operand may be of, where
+/// it is an array; others are an error.
 struct Import {
-  Import(const char* name, ImportFunction function, Elements elements = Elements::computed);
+  Import(const char* name, ImportFunction function, Elements elements = Elements::computed)
+      : Import(name, Kinds::any, function, elements) {}
+  Import(const char* name, Kinds kinds, ImportFunction function, Elements elements = Elements::computed);
 };
 /// Null where there is none.
 ImportFunction find_import(std::string_view name);
 /// What the importer of that name declares.
 Elements elements_of(std::string_view name);
+Kinds kinds_of(std::string_view name);
 
 std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c);
 

@@ -6,8 +6,8 @@
 namespace weft::detail::mlir {
 namespace {
 
-const Import bessel_i1e_import("chlo.bessel_i1e", [](OpCall& c) -> Values { return {i1e(c.in(0))}; });
-const Import zeta_import("chlo.zeta", [](OpCall& c) -> Values { return {zeta(c.in(0), c.in(1))}; });
+const Import bessel_i1e_import("chlo.bessel_i1e", Kinds::inexact, [](OpCall& c) -> Values { return {i1e(c.in(0))}; });
+const Import zeta_import("chlo.zeta", Kinds::floats, [](OpCall& c) -> Values { return {zeta(c.in(0), c.in(1))}; });
 
 }  // namespace
 }  // namespace weft::detail::mlir
