@@ -107,6 +107,8 @@ std::optional<std::vector<int>> Arguments::integers(std::string_view option) con
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> names) {
+  const auto continues = [&](std::string_view name) { return !word.empty() && name.starts_with(word); };
+  if (std::count_if(names.begin(), names.end(), continues) == 1) return *std::find_if(names.begin(), names.end(), continues);
   std::string_view best;
   std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string_view name : names)
@@ -162,8 +164,11 @@ Arguments read_arguments(const Command& command, std::span<const char* const> gi
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals).substr(std::min(word.find_first_not_of('-'), word.size()));
     const auto option = std::find_if(command.options.begin(), command.options.end(), [&](const Option& o) { return o.name == name; });
-    if (option == command.options.end() || !word.starts_with("--"))
-      throw UsageError(fmt::format("{}: unknown option {}{}", command.name, word.substr(0, equals), meant(name, names, "--")));
+    if (option == command.options.end() || !word.starts_with("--")) {
+      std::string instead = meant(name, names, "--");
+      if (instead.empty()) instead = names.empty() ? "; it takes none" : fmt::format("; available: --{}", fmt::join(names, ", --"));
+      throw UsageError(fmt::format("{}: unknown option {}{}", command.name, word.substr(0, equals), instead));
+    }
     if (a.has(name)) throw UsageError(fmt::format("{}: --{} is given twice", command.name, name));
     std::string& value = a.options[std::string(name)];
     if (option->value.empty()) {

@@ -49,7 +49,7 @@ struct Command {
   int (*run)(const Arguments&);  ///< gives the exit status
 };
 
-/// The name of the list that a word was probably meant to be, or an empty one.
+/// The name of the list that a word was probably meant to be, as an abbreviation or misspelt, or an empty one.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> names);
 
 /// The text of `tool --help`, and of `tool COMMAND --help`.

@@ -118,7 +118,8 @@ def weft(top):
                         (["--verson"], "unknown option --verson; did you mean --version?"), (["-x"], "unknown option -x\n"), (["jit", program[0], "--form", "asn"], "did you mean asm?"),
                         (["compile", program[0], "--targets", "native,x86-65"], "unknown value 'x86-65' of --targets; did you mean x86-64?"),
                         (["vmap", program[0], "--size", "1.5"], "must be an integer"), (["grad", program[0], "--wrt", "0,0"], "names input 0 twice"),
-                        (["help", "shwo"], "did you mean show?"), (["grad", program[0], "--wrt", "9"], "names input 9")):
+                        (["help", "shwo"], "did you mean show?"), (["view", program[0], "-o", "x.html"], "view: unknown option -o; did you mean --output?"),
+                        (["view", program[0], "--out=x.html"], "view: unknown option --out; did you mean --output?"), (["export", program[0], "-z"], "export: unknown option -z; available: --"), (["grad", program[0], "--wrt", "9"], "names input 9")):
         refused(f"weft {' '.join(words)}", 2, says, "tools/weft", *words)
     transformed(top)
     told(top)
