@@ -11,6 +11,7 @@
 #include "weft/core/array/array_ranges.h"
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/format.h"
+#include "weft/core/base/counted.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
@@ -114,7 +115,7 @@ int grad_command(const Arguments& line) {
       if (i < 0 || static_cast<std::size_t>(i) >= types.size() || std::count(wrt.begin(), wrt.end(), i) > 1)
         throw UsageError(fmt::format("grad: --wrt names input {}{}", i,
                                      i < 0 || static_cast<std::size_t>(i) >= types.size()
-                                         ? fmt::format(", but the program has {} inputs", types.size())
+                                         ? fmt::format(", but the program has {}", weft::detail::counted(types.size(), "input"))
                                          : std::string(" twice")));
   } else {
     for (std::size_t i = 0; i < types.size(); ++i)

@@ -285,3 +285,16 @@ TEST_CASE("export: what no object file can hold is refused by name") {
       [] { export_object(jit([](const Array& x) { return x; }).lower(ones(4)).compile(), "/tmp/x", {.input_names = {"a", "b"}}); },
       {"2 input names", "1 array"}));
 }
+
+TEST_CASE("export: words that C or C++ keep for themselves are no names") {
+  const auto exported = [](const std::string& name, const ExportOptions& options) {
+    export_object(jit([](const Array& x) { return x + 1; }).lower(ones(4)).compile(), name, options);
+  };
+  for (const std::string word : {"int", "class", "restrict", "_Bool", "xor"}) {
+    CHECK(refuses<CompileError>([&] { exported("/nowhere/" + word, {}); },
+                                {"`" + word + "` is not a name for a C function", "keeps the word for itself"}));
+    CHECK(refuses<CompileError>([&] { exported("/nowhere/x", {.input_names = {word}}); },
+                                {"`" + word + "` is not a name in C, as input 0 must have one"}));
+  }
+  CHECK(refuses<CompileError>([&] { exported("/nowhere/2x", {}); }, {"`2x` is not a name for a C function"}));
+}

@@ -26,6 +26,21 @@ bool is_word(std::string_view s) {
   return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) && std::all_of(s.begin(), s.end(), is_part);
 }
 
+/// Throws CompileError, which says that it is no `what`, for what is no word or one that C or C++ keeps for itself: the header is for both.
+void check_name(const std::string& name, const std::string& what, SourceLoc loc) {
+  constexpr std::string_view reserved =
+      " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await "
+      "co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do "
+      "double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace "
+      "new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires restrict "
+      "return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try "
+      "typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq _Alignas _Alignof _Atomic "
+      "_Bool _Complex _Generic _Imaginary _Noreturn _Static_assert _Thread_local ";
+  if (!is_word(name)) throw CompileError(fmt::format("export_object: `{}` is not a name {}", name, what), loc);
+  if (reserved.find(" " + name + " ") != reserved.npos)
+    throw CompileError(fmt::format("export_object: `{}` is not a name {}: C or C++ keeps the word for itself", name, what), loc);
+}
+
 /// The path of an array as a word of C: `args[0].weights` is arg0_weights.
 std::string word_of(std::string_view path, std::string_view root, std::string_view head) {
   if (path.starts_with(root)) path.remove_prefix(root.size());
@@ -51,8 +66,7 @@ std::vector<std::string> names_of(const std::vector<std::string>& given, const s
   std::vector<std::string> names;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     std::string name = given.empty() ? word_of(paths[i], root, head) : given[i];
-    if (!is_word(name))
-      throw CompileError(fmt::format("export_object: `{}` is not a name in C, as {} {} must have one", name, what, i), loc);
+    check_name(name, fmt::format("in C, as {} {} must have one", what, i), loc);
     if (!given.empty() && taken.contains(name))
       throw CompileError(fmt::format("export_object: two arrays are called `{}`; names must differ", name), loc);
     while (taken.contains(name)) name += '_';
@@ -128,9 +142,9 @@ Entry derivative_of(const Entry& f) {
 void export_object(const detail::CompiledBase& compiled, const std::string& name, const ExportOptions& options, SourceLoc loc) try {
   const std::size_t slash = name.rfind('/');
   const std::string symbol = slash == std::string::npos ? name : name.substr(slash + 1);
-  if (!is_word(symbol)) throw CompileError("export_object: `" + symbol + "` is not a name for a C function", loc);
+  check_name(symbol, "for a C function", loc);
   auto& f = static_cast<detail::CompiledFunction&>(compiled.program());
-  std::set<std::string> taken{symbol, "inputs", "outputs", "int", "char", "float", "double", "new", "delete", "this"};
+  std::set<std::string> taken{symbol, "inputs", "outputs"};
   Entry entry{symbol, "the compiled function " + f.name() + ".", f.jaxpr(), {}, {}};
   entry.inputs = names_of(options.input_names, detail::leaf_paths(compiled.argument_paths()), "args", "arg", "input", taken, loc);
   entry.outputs = names_of(options.output_names, detail::leaf_paths(compiled.result_paths()), "", "out", "output", taken, loc);
