@@ -12,6 +12,7 @@
 #include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/composite.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
@@ -312,13 +313,13 @@ Array logsumexp(Arg x, Axis axis, ReduceOptions options) {
   const DType dtype = detail::inexact_dtype(x.array().dtype());
   const Array given = detail::as_dtype(x.array(), dtype);
   const auto of = [&](std::span<const Array> in) {
-    const Array &values = in[0], zero = detail::scalar_like(values, 0);
+    const Array values = detail::as_wide(in[0]), zero = detail::scalar_like(values, 0);
     const Array magnitude = dtype.is_complex() ? real(values) : values;
     const Array top = r.keep(detail::reduce_max(r.masked(magnitude, detail::lowest(magnitude)), r.axes, x.where()), true);
     const Array shift = detail::stop_gradient_of(where(isfinite(top), top, detail::scalar_like(top, 0)), x.where());
     const Array scaled = exp(values - shift);
     const Array total = r.keep(detail::reduce_sum(r.masked(scaled, zero), r.axes, x.where()), true);
-    return r.drop(log(total) + shift);
+    return detail::as_dtype(r.drop(log(total) + shift), dtype);
   };
   // The name is that of all elements: with a mask there would be another operand.
   if (options.where) return of(std::span(&given, 1));

@@ -7,9 +7,11 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/counted.h"
+#include "weft/core/base/sizes.h"
 #include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/movement/movement.h"
@@ -170,11 +172,12 @@ Array bincount(Arg x, BincountOptions options) {
   else if (i.size() > 0)
     length = std::max(length, known_value(reduce_max(i, {0}, loc), "bincount", "give the length: bincount(x, {.length = n})", loc) + 1);
   if (length < 0) throw ShapeError(fmt::format("bincount: length is {}; it must not be negative", length), loc);
-  const DType dtype = options.weights ? options.weights->dtype() : int32;
-  const Array updates = options.weights ? *options.weights : fill_shape(make_literal(Number(1), dtype), i.shape(), loc);
+  const DType dtype = options.weights ? wide_dtype(options.weights->dtype()) : fits_int(i.size()) ? int32 : int64;
+  const Array updates = options.weights ? as_wide(*options.weights) : fill_shape(make_literal(Number(1), dtype), i.shape(), loc);
   const ScatterDimensionNumbers numbers{.inserted_window_dims = {0}, .scatter_dims_to_operand_dims = {0}};
-  return bind_one<ScatterAdd>({numbers, false, GatherScatterMode::fill_or_drop, false},
-                              {zeros_of({Shape(length), dtype}, loc), insert_axes(i, {1}, loc), updates}, loc);
+  const Array counts = bind_one<ScatterAdd>({numbers, false, GatherScatterMode::fill_or_drop, false},
+                                            {zeros_of({Shape(length), dtype}, loc), insert_axes(i, {1}, loc), updates}, loc);
+  return options.weights ? as_dtype(counts, options.weights->dtype()) : counts;
 }
 
 }  // namespace weft

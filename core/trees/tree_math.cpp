@@ -8,6 +8,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 
 namespace weft::detail {
 
@@ -32,7 +33,12 @@ Array product_of_leaves(std::span<const Array> a, std::span<const Array> b, Sour
 }
 
 Array norm_of_leaves(std::span<const Array> leaves, SourceLoc loc) {
-  return sqrt(Arg(real(Arg(product_of_leaves(leaves, leaves, loc), loc)), loc));
+  std::vector<Array> wide;
+  for (const Array& x : leaves) wide.push_back(as_wide(x));
+  const Array norm = sqrt(Arg(real(Arg(product_of_leaves(wide, wide, loc), loc)), loc));
+  DType dtype = leaves.empty() ? float32 : leaves[0].dtype();
+  for (const Array& x : leaves) dtype = promote_types(dtype, x.dtype());
+  return wide_dtype(dtype) == dtype ? norm : as_dtype(norm, dtype);
 }
 
 std::vector<Array> stacked_leaves(std::span<const std::vector<Array>> trees, SourceLoc loc) {

@@ -208,15 +208,16 @@ Array fftfreq(Int samples, double d, DType dtype, SourceLoc loc) {
   const std::int64_t n = samples;
   check_frequencies("fftfreq", n, dtype, loc);
   LocScope scope(loc);
-  const Array k = arange(n, dtype);
-  return where(k < static_cast<double>(n / 2 + n % 2), k, k - static_cast<double>(n)) /
-         detail::standard([&] { return d * static_cast<double>(n); });
+  const Array k = arange(n, detail::wide_dtype(dtype));
+  const Array frequencies = where(k < static_cast<double>(n / 2 + n % 2), k, k - static_cast<double>(n)) /
+                            detail::standard([&] { return d * static_cast<double>(n); });
+  return detail::as_dtype(frequencies, dtype);
 }
 Array rfftfreq(Int samples, double d, DType dtype, SourceLoc loc) {
   const std::int64_t n = samples;
   check_frequencies("rfftfreq", n, dtype, loc);
   LocScope scope(loc);
-  return arange(n / 2 + 1, dtype) / (d * static_cast<double>(n));
+  return detail::as_dtype(arange(n / 2 + 1, detail::wide_dtype(dtype)) / (d * static_cast<double>(n)), dtype);
 }
 Array fftshift(Arg x, Axis axes) { return shifted(x, axes, "fftshift", false); }
 Array ifftshift(Arg x, Axis axes) { return shifted(x, axes, "ifftshift", true); }

@@ -5,6 +5,7 @@
 #include "weft/core/array/constructors.h"
 #include "weft/core/functions/chosen_axis.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/nn/nn.h"
@@ -36,10 +37,10 @@ Array log1mexp(Arg x) {
 }
 Array logmeanexp(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());
-  const Array total = weft::logsumexp(x, axis, options);
-  const Array counted = sum(ones(x.array().shape(), total.dtype()), detail::axis_of(axis, options, "logmeanexp", x.where()),
+  const Array v = detail::to_inexact(x), total = weft::logsumexp(Arg(detail::as_wide(v), x.where()), axis, options);
+  const Array counted = sum(ones(v.shape(), total.dtype()), detail::axis_of(axis, options, "logmeanexp", x.where()),
                             {.keepdims = options.keepdims, .where = options.where});
-  return total - log(counted);
+  return detail::as_dtype(total - log(counted), v.dtype());
 }
 
 }  // namespace weft::nn

@@ -14,6 +14,7 @@
 #include "weft/core/functions/promote.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/trace/trace.h"
@@ -24,6 +25,7 @@
 #include "weft/library/jnp/positions.h"
 #include "weft/library/jnp/special.h"
 #include "weft/library/jnp/statistics.h"
+#include "weft/library/numpy/host_numbers.h"
 
 namespace weft {
 
@@ -142,7 +144,9 @@ Array detail::nan_quantile(const Arg& x, const Arg& q, const QuantileOptions& op
   LocScope scope(x.where());
   if (options.q) throw Error("nanquantile: the order q is an argument and among the options", effective_loc(x.where()));
   const Array a = as_dtype(x.array(), inexact_dtype(x.array().dtype()));
-  const Array given = as_dtype(q.array(), a.dtype()), parts = whole == 1 ? given : given / whole;
+  // Positions need more digits than 16-bit floats have, and more than float32 has from 2^24 on.
+  const DType positions = a.size() <= (std::int64_t{1} << 24) ? wide_dtype(a.dtype()) : float64;
+  const Array given = as_dtype(q.array(), positions), parts = whole == 1 ? given : given / whole;
   if (parts.ndim() > 1)
     throw ShapeError(fmt::format("nanquantile: {} must be a scalar or a vector of parts", to_string(q.aval())), effective_loc(q.where()));
   // The reduced axes go to the front, as one; NaNs are sorted behind all others.
@@ -155,13 +159,14 @@ Array detail::nan_quantile(const Arg& x, const Arg& q, const QuantileOptions& op
   const Array moved = moveaxis(a, axes, front);
   Shape rest(static_cast<std::int64_t>(count));
   for (int i = static_cast<int>(axes.size()); i < moved.ndim(); ++i) rest.push_back(moved.shape()[i]);
-  const Array sorted = sort(reshape(moved, rest), 0), there = sum(convert(~isnan(sorted), a.dtype()), 0);
+  const Array sorted = sort(reshape(moved, rest), 0), there = sum(~isnan(sorted), 0, {.dtype = position_dtype(count)});
   // One position for each part and column.
   Shape column(static_cast<std::int64_t>(parts.size()));
   for (int i = 0; i < there.ndim(); ++i) column.push_back(1);
-  const Array place = reshape(parts, column) * maximum(there - 1, 0);
-  const auto at = [&](const Array& p) { return take_along_axis(sorted, convert(p, int32), 0); };
-  Array out = where(there > 0, between(place, at, options.method, x.where()), std::numeric_limits<double>::quiet_NaN());
+  const Array place = reshape(parts, column) * convert(maximum(there - 1, 0), positions);
+  const auto at = [&](const Array& p) { return take_along_axis(sorted, convert(p, there.dtype()), 0); };
+  const Array found = as_dtype(between(place, at, options.method, x.where()), a.dtype());
+  Array out = where(there > 0, found, std::numeric_limits<double>::quiet_NaN());
   if (parts.ndim() == 0) out = squeeze(out, 0);
   if (!options.keepdims) return out;
   std::vector<int> kept;
@@ -193,18 +198,18 @@ Array detail::logsumexp_of(const Arg& x, const Axis& axis, const LogsumexpOption
   const Axis over = axis_of(axis, {.axis = options.axis}, "logsumexp", x.where());
   if (!options.b) return logsumexp(x, over, {.keepdims = options.keepdims, .where = options.where});
   const DType dtype = inexact_dtype(promote_types(x.array().dtype(), options.b->dtype()));
-  const Array factors = broadcast_to(as_dtype(*options.b, dtype), x.array().shape());
+  const Array factors = broadcast_to(as_wide(as_dtype(*options.b, dtype)), x.array().shape());
   // An element whose factor is 0 counts as exp(-infinity), so that an infinite one does no harm.
   Array used = factors != 0;
   if (options.where) used = used & *options.where;
-  const Array values = as_dtype(x.array(), dtype);
+  const Array values = as_wide(as_dtype(x.array(), dtype));
   if (dtype.is_complex())
     throw DTypeError(fmt::format("logsumexp: {} with factors: complex elements have none", to_string(x.aval())), effective_loc(x.where()));
   const double lowest = -std::numeric_limits<double>::infinity();
   const Array top = max(where(used, values, lowest), over, {.keepdims = true, .initial = lowest});
   const Array shift = stop_gradient_of(where(isfinite(top), top, 0), x.where());
   const Array total = sum(where(used, factors * exp(where(used, values, shift) - shift), 0), over, keepdims);
-  const Array out = log(total) + shift;
+  const Array out = as_dtype(log(total) + shift, dtype);
   return options.keepdims ? out : squeeze(out, resolve_axes(over, x, "logsumexp"));
 }
 

@@ -14,6 +14,7 @@
 #include "weft/core/functions/promote.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/jnp/names.h"
@@ -32,14 +33,14 @@ Array var_around(const Arg& x, const VarOptions& o) {
     throw Error("var: there are a correction and a ddof, which are two names of one number; give one", effective_loc(x.where()));
   const double correction = o.correction.value_or(static_cast<double>(std::int64_t{o.ddof}));
   const DType dtype = o.dtype.value_or(inexact_dtype(x.array().dtype()));
-  const Array a = as_dtype(x.array(), dtype.is_complex() || !x.array().dtype().is_complex() ? dtype : x.array().dtype());
+  const Array a = as_wide(as_dtype(x.array(), dtype.is_complex() || !x.array().dtype().is_complex() ? dtype : x.array().dtype()));
   const Array around = o.mean ? a - as_dtype(*o.mean, a.dtype()) : a - mean(a, o.axis, {.keepdims = true, .where = o.where});
   const Array squares = a.dtype().is_complex() ? real(around * conj(around)) : square(around);
   const Array there = o.where ? broadcast_to(*o.where, a.shape()) : ones(a.shape(), bool_);
   const ReduceOptions kept{.keepdims = o.keepdims};
   const Array n = sum(convert(there, squares.dtype()), o.axis, kept), rest = n - correction;
-  return where(rest > 0, sum(squares, o.axis, {.keepdims = o.keepdims, .where = o.where}) / where(rest > 0, rest, 1),
-               std::numeric_limits<double>::quiet_NaN());
+  const Array mean_square = sum(squares, o.axis, {.keepdims = o.keepdims, .where = o.where}) / where(rest > 0, rest, 1);
+  return as_dtype(where(rest > 0, mean_square, std::numeric_limits<double>::quiet_NaN()), dtype.real_part());
 }
 Array std_around(const Arg& x, const VarOptions& options) {
   LocScope scope(x.where());

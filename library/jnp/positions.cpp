@@ -14,6 +14,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/movement/movement.h"
@@ -302,8 +303,9 @@ Array index_in_dim(Arg x, Int index, AxisNumber axis, bool kept) {
 }
 
 Array segment_sum(Arg x, Arg ids, SegmentOptions options) {
-  return segments("segment_sum", x, ids, options, zeros({}, x.array().dtype()),
-                  [](const AtIndex& at, const Array& v) { return at.add(v); });
+  const DType dtype = x.array().dtype();
+  return segments("segment_sum", x, ids, options, zeros({}, detail::wide_dtype(dtype)),
+                  [&](const AtIndex& at, const Array& v) { return detail::as_dtype(at.add(detail::as_wide(v)), dtype); });
 }
 Array segment_prod(Arg x, Arg ids, SegmentOptions options) {
   return segments("segment_prod", x, ids, options, ones({}, x.array().dtype()),

@@ -17,6 +17,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
@@ -73,7 +74,9 @@ Array detail::weighted_quantile(const Arg& x, const Arg& q, const WeightedQuanti
   if (o.method != "inverted_cdf") throw Error(fmt::format("{}: the method is `{}`; weights need inverted_cdf", name, o.method), loc);
   if (x.array().dtype().is_complex() || (o.weights && o.weights->dtype().is_complex()))
     throw DTypeError(fmt::format("{}: {} or its weights are complex, which have no order", name, to_string(x.aval())), loc);
-  const std::vector<Array> both = promoted_inexact({x.array(), o.weights ? *o.weights : ones({}, x.array().dtype())}, x.where());
+  std::vector<Array> both = promoted_inexact({x.array(), o.weights ? *o.weights : ones({}, x.array().dtype())}, x.where());
+  const DType dtype = both[0].dtype();
+  for (Array& each : both) each = as_wide(each);
   const std::vector<int> axes = resolve_axes(o.axis, x, name);
   const Array a = joined_in_front(both[0], axes);
   const Array w = o.weights ? joined_in_front(weights_of(both[0], both[1], axes, name, loc), axes) : ones(a.shape(), a.dtype());
@@ -94,7 +97,7 @@ Array detail::weighted_quantile(const Arg& x, const Arg& q, const WeightedQuanti
   const Array there = skip_nan ? sum(convert(~missing, int32), 0) : full(total.shape(), n, int32);
   const Array found = take_along_axis(sorted.keys, clip(before, 0, maximum(there - 1, 0)), 0);
   const Array useless = any(bad, 0) | (skip_nan ? there == 0 : any(missing, 0));
-  Array out = where(useless, std::numeric_limits<double>::quiet_NaN(), found);
+  Array out = where(useless, std::numeric_limits<double>::quiet_NaN(), as_dtype(found, dtype));
   if (parts.ndim() == 0) out = squeeze(out, 0);
   if (!o.keepdims) return out;
   std::vector<int> kept;

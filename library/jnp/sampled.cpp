@@ -13,6 +13,7 @@
 #include "weft/core/functions/promote.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
@@ -68,11 +69,11 @@ HistogramDd histogramdd(Arg samples, const std::vector<Int>& bins, GridBins opti
     cells.push_back(count);
     out.edges.push_back(edges);
   }
-  const Array amounts = options.weights ? floating(*options.weights) : ones({n}, int32);
+  const Array given = options.weights ? floating(*options.weights) : ones({n}, int32), amounts = detail::as_wide(given);
   const std::int64_t total = cells.num_elements();
   Array counts = reshape(zeros({total}, amounts.dtype()).at(where(inside, at, total)).add(amounts, {.mode = "drop"}), cells);
   if (options.density) {
-    counts = convert(counts, v.dtype());
+    counts = convert(counts, detail::wide_dtype(v.dtype()));
     counts = counts / sum(counts);
     for (std::size_t i = 0; i < out.edges.size(); ++i) {
       std::vector<int> others;
@@ -82,7 +83,7 @@ HistogramDd histogramdd(Arg samples, const std::vector<Int>& bins, GridBins opti
       counts = counts / (others.empty() ? width : expand_dims(width, others));
     }
   }
-  out.counts = counts;
+  out.counts = detail::as_dtype(counts, options.density ? v.dtype() : given.dtype());
   return out;
 }
 HistogramDd histogramdd(Arg samples, Int bins, GridBins options) {

@@ -45,7 +45,8 @@ Array series(const Array& first, Next next) {
 }
 
 /// The continued fraction b(0) + a(1) / (b(1) + a(2) / (b(2) + ...)) with b(0) = start, by Lentz's method (W. J. Lentz, Applied Optics 15,
-/// 1976). `at_least`: terms that are computed even where the value doesn't change, as the derivative of a fraction that ends may go on.
+/// 1976). An element that is done stays as it is, whatever its neighbours take. `at_least`: terms that are computed even where the value
+/// doesn't change, as the derivative of a fraction that ends may go on.
 template <class A, class B>
 Array continued_fraction(const Array& start, A a, B b, int at_least = 0) {
   struct State {
@@ -54,11 +55,13 @@ Array continued_fraction(const Array& start, A a, B b, int at_least = 0) {
   const double tiny = start.dtype().real_part() == float64 ? 1e-290 : 1e-30, least = epsilon_of(start.dtype()) * 2;
   const auto away_from_zero = [=](const Array& v) { return where(abs(v) < tiny, tiny, v); };
   const Array f = away_from_zero(start);
-  return while_loop([=](const State& s) { return (any(abs(s.change - 1) > least) | (s.n < at_least)) & (s.n < 5000); },
+  const auto goes_on = [=](const State& s) { return (abs(s.change - 1) > least) | (s.n < at_least); };
+  return while_loop([=](const State& s) { return any(goes_on(s)) & (s.n < 5000); },
                     [=](const State& s) {
+                      const Array moves = goes_on(s);
                       const Array n = s.n + 1, an = a(n), bn = b(n);
                       const Array d = 1 / away_from_zero(bn + an * s.d), c = away_from_zero(bn + an / s.c);
-                      return State{s.f * c * d, c, d, c * d, n};
+                      return State{where(moves, s.f * c * d, s.f), c, d, where(moves, c * d, s.change), n};
                     },
                     State{f, f, 0 * f, 0 * f, zeros({}, start.dtype().real_part())}, {.checkpoints = Checkpoints::logarithmic})
       .f;

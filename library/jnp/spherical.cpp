@@ -12,6 +12,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
@@ -65,7 +66,7 @@ Array owens_integral(const Array& h, const Array& a) {
 
 Array bessel_jn(Arg given, BesselOptions options) {
   LocScope scope(given.where());
-  const Array z = detail::to_inexact(given);
+  const Array exact = detail::to_inexact(given), z = detail::as_wide(exact);
   if (z.dtype().is_complex()) refuse_dtype(given, "bessel_jn", "real");
   if (options.v < 0 || options.v >= options.n_iter)
     throw Error(fmt::format("bessel_jn: the order v is {}; it must be from 0 to below n_iter, {}", std::int64_t{options.v},
@@ -86,7 +87,7 @@ Array bessel_jn(Arg given, BesselOptions options) {
     if (k <= options.v) orders[static_cast<std::size_t>(k)] = value;
   }
   for (std::size_t k = 0; k < orders.size(); ++k) orders[k] = where(zero, k == 0 ? 1. : 0., orders[k] / total);
-  return stack(orders);
+  return detail::as_dtype(stack(orders), exact.dtype());
 }
 
 Array sph_harm_y(Arg n, Arg m, Arg theta, Arg phi, SphericalOptions options) {

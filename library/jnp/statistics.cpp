@@ -14,6 +14,7 @@
 #include "weft/core/functions/promote.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
@@ -87,7 +88,8 @@ Array average(Arg x, Axis argument, AverageOptions options) {
     w = broadcast_to(reshape(w, along), v.shape());
   }
   const ReduceOptions o{.keepdims = options.keepdims};
-  return sum(v * w, axis, o) / sum(w, axis, o);
+  const Array wide = detail::as_wide(w);
+  return detail::as_dtype(sum(v * wide, axis, o) / sum(wide, axis, o), v.dtype());
 }
 Array ptp(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());
@@ -95,6 +97,7 @@ Array ptp(Arg x, Axis axis, ReduceOptions options) {
 }
 Array count_nonzero(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());
+  if (!options.dtype && !detail::fits_int(x.array().size())) options.dtype = int64;
   return sum(x.array() != 0, axis, options);
 }
 Array nanprod(Arg x, Axis axis, ReduceOptions options) {
@@ -172,9 +175,10 @@ HistogramCounts histogram_of_edges(Arg x, Arg edges, HistogramBins options) {
   if (options.weights && options.weights->shape() != x.array().shape())
     refuse(x, fmt::format("histogram: the weights {} must have the shape of {}", to_string(options.weights->aval()), to_string(x.aval())));
   const Array amounts = options.weights ? ravel(*options.weights) : ones(v.shape(), floating(v).dtype());
-  Array counts = zeros({n}, amounts.dtype()).at(bin).add(amounts, {.mode = "drop"});
+  const Array wide = detail::as_wide(amounts);
+  Array counts = zeros({n}, wide.dtype()).at(bin).add(wide, {.mode = "drop"});
   if (options.density) counts = counts / sum(counts) / diff(e);
-  return {counts, e};
+  return {detail::as_dtype(counts, options.density ? promote_types(amounts.dtype(), diff(e).dtype()) : amounts.dtype()), e};
 }
 Array isin(Arg x, Arg values, bool invert) {
   LocScope scope(x.where());

@@ -12,6 +12,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/linalg/linalg.h"
 #include "weft/core/ops/movement/movement.h"
@@ -185,11 +186,15 @@ Array norm(Arg a, NormOptions options) {
                                 axes.size(), detail::to_string(a.aval())),
                     detail::effective_loc(a.where()));
   if (frobenius && axes.size() == 1) unknown_order(a, options.ord, "a vector");
-  const Array x = detail::as_dtype(a.array(), detail::inexact_dtype(a.array().dtype()));
-  if (!chosen || (axes.size() == 1 && options.ord.p() == 2.))
-    return sqrt(sum(x.dtype().is_complex() ? real(x * conj(x)) : x * x, options.axis, {.keepdims = options.keepdims}));
-  return axes.size() == 1 ? vector_norm(a, x, Axis(axes), options.ord, options.keepdims)
-                          : matrix_norm(a, x, axes, options.ord, options.keepdims);
+  const DType dtype = detail::inexact_dtype(a.array().dtype());
+  const Array x = detail::as_wide(detail::as_dtype(a.array(), dtype));
+  const auto length = [&] {
+    if (!chosen || (axes.size() == 1 && options.ord.p() == 2.))
+      return sqrt(sum(x.dtype().is_complex() ? real(x * conj(x)) : x * x, options.axis, {.keepdims = options.keepdims}));
+    return axes.size() == 1 ? vector_norm(a, x, Axis(axes), options.ord, options.keepdims)
+                            : matrix_norm(a, x, axes, options.ord, options.keepdims);
+  };
+  return detail::as_dtype(length(), dtype.real_part());
 }
 
 }  // namespace linalg

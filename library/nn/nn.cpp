@@ -11,6 +11,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/contraction/attention.h"
 #include "weft/core/ops/control/composite.h"
@@ -172,13 +173,14 @@ Array softmax(Arg x, Axis axis, SoftmaxOptions options) {
   const Array v = inexact(x);
   if (v.size() == 0) return v;
   if (options.where) {
-    const Array e = where(*options.where, weft::exp(shifted_where(v, axis, *options.where, x.where())), 0), total = sum(e, axis, keepdims);
-    return e / where(total == 0, 1, total);
+    const Array e = where(*options.where, weft::exp(shifted_where(v, axis, *options.where, x.where())), 0);
+    const Array total = sum(detail::as_wide(e), axis, keepdims);
+    return detail::as_dtype(e / where(total == 0, 1, total), v.dtype());
   }
   return detail::named("weft.softmax", {{"axes", detail::axes_attribute(axes)}}, std::span(&v, 1), x.where(),
                        [&](std::span<const Array> in) {
                          const Array e = weft::exp(shifted(in[0], axis, x.where()));
-                         return e / sum(e, axis, keepdims);
+                         return detail::as_dtype(e / sum(detail::as_wide(e), axis, keepdims), e.dtype());
                        });
 }
 Array log_softmax(Arg x, Axis axis, SoftmaxOptions options) {
@@ -188,20 +190,25 @@ Array log_softmax(Arg x, Axis axis, SoftmaxOptions options) {
   if (v.size() == 0) return v;
   if (options.where) {
     const Array s = shifted_where(v, axis, *options.where, x.where());
-    const Array total = sum(weft::exp(s), axis, {.keepdims = true, .where = options.where});
-    return where(*options.where, s - weft::log(where(total == 0, 1, total)), -std::numeric_limits<double>::infinity());
+    const Array total = sum(detail::as_wide(weft::exp(s)), axis, {.keepdims = true, .where = options.where});
+    const Array scores = detail::as_dtype(s - weft::log(where(total == 0, 1, total)), v.dtype());
+    return where(*options.where, scores, -std::numeric_limits<double>::infinity());
   }
   const Array s = shifted(v, axis, x.where());
-  return s - weft::log(sum(weft::exp(s), axis, keepdims));
+  return detail::as_dtype(s - weft::log(sum(detail::as_wide(weft::exp(s)), axis, keepdims)), v.dtype());
 }
 Array standardize(Arg x, Axis axis) { return standardize(std::move(x), StandardizeOptions{.axis = std::move(axis)}); }
 Array standardize(Arg x, StandardizeOptions o) {
   LocScope scope(x.where());
   detail::resolve_axes(o.axis, x, "standardize");
   const ReduceOptions kept{.keepdims = true, .where = o.where};
-  const Array v = inexact(x), mu = o.mean ? *o.mean : mean(v, o.axis, kept);
+  const Array given = inexact(x), v = detail::as_wide(given), mu = o.mean ? *o.mean : mean(v, o.axis, kept);
   const Array variance = o.variance ? *o.variance : maximum(mean(square(v), o.axis, kept) - square(mu), 0.);
-  return (v - mu) * rsqrt(variance + o.epsilon);
+  // The dtypes of what the caller gave count, too.
+  DType dtype = given.dtype();
+  for (const auto* moment : {&o.mean, &o.variance})
+    if (*moment) dtype = promote_types(dtype, (*moment)->dtype());
+  return detail::as_dtype((v - mu) * rsqrt(variance + o.epsilon), dtype);
 }
 Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options) {
   LocScope scope(x.where());

@@ -17,6 +17,7 @@
 #include "weft/core/functions/promote.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
@@ -82,7 +83,8 @@ Array joined_in_front(const Array& x, const std::vector<int>& axes) {
 
 Array between(const Array& sorted, const Array& q, const std::string& method, const Arg& x) {
   const std::int64_t n = size_of(sorted, 0);
-  const Array at = q * (n - 1);
+  // Positions need more digits than 16-bit floats have, and more than float32 has from 2^24 on.
+  const Array at = convert(q, n <= (std::int64_t{1} << 24) ? detail::wide_dtype(q.dtype()) : float64) * (n - 1);
   const auto element = [&](const Array& position) { return take(sorted, clip(convert(position, detail::position_dtype(n)), 0, n - 1), 0); };
   if (method == "lower") return element(floor(at));
   if (method == "higher") return element(ceil(at));
@@ -362,9 +364,17 @@ Array nanmean(Arg x, Axis axis, ReduceOptions options) {
   return mean(y, axis, options);
 }
 
-Array cov(Arg x, CovOptions options) {
-  LocScope scope(x.where());
-  Array samples = floating(x.array());
+namespace {
+
+/// A covariance in the dtype of sums, and the dtype of the result.
+struct WideCovariance {
+  Array matrix;
+  DType dtype;
+};
+WideCovariance covariance(const Arg& x, const CovOptions& options) {
+  const Array given_samples = floating(x.array());
+  DType dtype = given_samples.dtype();
+  Array samples = detail::as_wide(given_samples);
   if (samples.ndim() > 2) refuse(x, "cov", "is neither a vector nor a matrix of samples");
   if (samples.ndim() < 2)
     samples = reshape(samples, {1, samples.size()});
@@ -378,28 +388,37 @@ Array cov(Arg x, CovOptions options) {
       refuse(x, "cov",
              fmt::format("has {} samples, and weights {}; they must be a vector, one for each sample", samples.shape()[1],
                          detail::to_string((*given)->aval())));
-    w = w ? Array(*w * **given) : floating(**given);
+    const Array factors = floating(**given);
+    dtype = promote_types(dtype, factors.dtype());
+    w = w ? Array(*w * **given) : detail::as_wide(factors);
   }
-  Array c;
-  if (w) {
-    const Array total = sum(*w), apart = samples - expand_dims(matmul(samples, *w) / total, 1);
-    const Array lost = options.aweights ? ddof * sum(*w * *options.aweights) / total : Array(ddof);
-    c = matmul(apart, conj(transpose(apart * *w))) / (ddof == 0 ? total : total - lost);
-  } else {
+  if (!w) {
     const Array apart = samples - mean(samples, 1, keepdims);
     // As in NumPy, too few samples have no covariance: 0/0.
-    c = matmul(apart, conj(transpose(apart))) / std::max(static_cast<double>(samples.shape()[1]) - ddof, 0.);
+    return {matmul(apart, conj(transpose(apart))) / std::max(static_cast<double>(samples.shape()[1]) - ddof, 0.), dtype};
   }
-  return c.shape()[0] == 1 ? reshape(c, {}) : c;
+  const Array total = sum(*w), apart = samples - expand_dims(matmul(samples, *w) / total, 1);
+  const Array lost = options.aweights ? ddof * sum(*w * *options.aweights) / total : Array(ddof);
+  return {matmul(apart, conj(transpose(apart * *w))) / (ddof == 0 ? total : total - lost), dtype};
+}
+Array scalar_of_single(const Array& c) { return c.shape()[0] == 1 ? reshape(c, {}) : c; }
+
+}  // namespace
+
+Array cov(Arg x, CovOptions options) {
+  LocScope scope(x.where());
+  const WideCovariance c = covariance(x, options);
+  return scalar_of_single(detail::as_dtype(c.matrix, c.dtype));
 }
 Array corrcoef(Arg x, CovOptions options) {
   LocScope scope(x.where());
-  const Array c = cov(x, options);
-  if (c.ndim() == 0) return c / c;
+  const auto [given, dtype] = covariance(x, options);
+  const Array c = scalar_of_single(given);
+  if (c.ndim() == 0) return detail::as_dtype(c / c, dtype);
   const Array deviation = sqrt(real(diagonal(c)));
   // Rounding must not leave the range of correlations: acos would be NaN.
   const Array r = c / expand_dims(deviation, 1) / expand_dims(deviation, 0);
-  return r.dtype().is_complex() ? complex(clip(real(r), -1, 1), clip(imag(r), -1, 1)) : clip(r, -1, 1);
+  return detail::as_dtype(r.dtype().is_complex() ? complex(clip(real(r), -1, 1), clip(imag(r), -1, 1)) : clip(r, -1, 1), dtype);
 }
 
 Array isclose(Arg a, Arg b, IscloseOptions options) {

@@ -12,6 +12,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/functions/sorting.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
@@ -140,16 +141,17 @@ Array projection_box(Arg x, Arg lower, Arg upper) {
 }
 Array projection_simplex(Arg given, double scale) {
   LocScope scope(given.where());
-  const Array x = detail::to_inexact(given) / scale, flat = ravel(x);
+  const Array exact = detail::to_inexact(given), x = detail::as_wide(exact) / scale, flat = ravel(x);
   // As many of the largest elements stay positive as are above what all of them then lose (J. Duchi et al., 2008).
   const Array sorted = flip(sort(flat)), count = arange(1, flat.size() + 1).astype(x.dtype()), loss = (cumsum(sorted) - 1) / count;
   const Array kept = sum(sorted > loss);
-  return scale * maximum(x - sum(where(count == kept, loss, 0)), 0);
+  return detail::as_dtype(scale * maximum(x - sum(where(count == kept, loss, 0)), 0), exact.dtype());
 }
 Array projection_l2_ball(Arg given, double scale) {
   LocScope scope(given.where());
   const Array x = detail::to_inexact(given);
-  return x * (scale / sqrt(maximum(sum(square(abs(x))), scale * scale)));
+  const Array length = sqrt(maximum(sum(square(abs(detail::as_wide(x)))), scale * scale));
+  return x * detail::as_dtype(scale / length, x.dtype().real_part());
 }
 
 }  // namespace projections

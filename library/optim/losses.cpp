@@ -11,6 +11,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/nn/nn.h"
@@ -24,8 +25,8 @@ namespace {
 
 /// The norm along the last axis, whose derivative at 0 is 0.
 Array row_norm(const Array& x, double epsilon) {
-  const Array squares = sum(square(abs(x)), -1, {.keepdims = true}), positive = squares > 0;
-  return maximum(where(positive, sqrt(where(positive, squares, 1)), 0), epsilon);
+  const Array squares = sum(square(abs(detail::as_wide(x))), -1, {.keepdims = true}), positive = squares > 0;
+  return detail::as_dtype(maximum(where(positive, sqrt(where(positive, squares, 1)), 0), epsilon), x.dtype().real_part());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/optim/rules.h"
 
@@ -281,9 +282,11 @@ GradientTransformation clip(double limit) {
 }
 GradientTransformation clip_by_global_norm(double max_norm) {
   return GradientTransformation(detail::make_ref<OfAll>([=](const std::vector<Array>& all) {
-    const Array norm = detail::norm_of_leaves(all, {});
-    std::vector<Array> out;
-    for (const Array& x : all) out.push_back(where(norm < max_norm, x, x / as(norm, x) * max_norm));
+    std::vector<Array> wide, out;
+    for (const Array& x : all) wide.push_back(detail::as_wide(x));
+    const Array norm = detail::norm_of_leaves(wide, {});
+    for (std::size_t i = 0; i < all.size(); ++i)
+      out.push_back(where(norm < max_norm, all[i], as(wide[i] / as(norm, wide[i]) * max_norm, all[i])));
     return out;
   }));
 }
@@ -324,7 +327,7 @@ GradientTransformation ema(double decay, bool debias) {
 }
 GradientTransformation scale_by_trust_ratio(double min_norm, double trust_coefficient, double eps) {
   const auto norm = [=](const Array& x) {
-    const Array squares = sum(square(abs(x)));
+    const Array squares = sum(square(abs(detail::as_wide(x))));
     return where(squares > min_norm * min_norm, sqrt(where(squares > 0, squares, 1)), min_norm);
   };
   return by_leaf({.name = "scale_by_trust_ratio",

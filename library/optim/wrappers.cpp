@@ -8,6 +8,7 @@
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/optim/rules.h"
 #include "weft/library/random/random.h"
@@ -69,7 +70,7 @@ class Noise final : public Rule {
 
 Array inner_product(const std::vector<Array>& a, const std::vector<Array>& b) {
   Array total(0.f);
-  for (std::size_t i = 0; i < a.size(); ++i) total = total + sum(real(conj(a[i]) * b[i]));
+  for (std::size_t i = 0; i < a.size(); ++i) total = total + sum(real(conj(detail::as_wide(a[i])) * b[i]));
   return total;
 }
 
@@ -155,8 +156,9 @@ Array unit_norms(const Array& x) {
     for (int d = 0; d < x.ndim(); ++d) axes.push_back(d);
   else
     for (int d = 0; d < (x.ndim() < 4 ? 1 : x.ndim() - 1); ++d) axes.push_back(d);
-  const Array squares = real(x * conj(x));
-  return broadcast_to(sqrt(axes.empty() ? squares : sum(squares, axes, {.keepdims = true})), x.shape());
+  const Array wide = detail::as_wide(x), squares = real(wide * conj(wide));
+  const Array norms = sqrt(axes.empty() ? squares : sum(squares, axes, {.keepdims = true}));
+  return broadcast_to(detail::as_dtype(norms, x.dtype().real_part()), x.shape());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "weft/core/functions/promote.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/trace.h"
@@ -71,7 +72,9 @@ Array fftconvolve(Arg a, Arg b, FftconvolveOptions options) {
 SignedLogsumexp logsumexp_with_sign(Arg x, LogsumexpOptions o) {
   const LocScope scope(x.where());
   Array a = detail::to_inexact(x);
-  Array factors = o.b ? detail::as_dtype(*o.b, promote_types(a.dtype(), o.b->dtype())) : ones({}, a.dtype());
+  const DType dtype = o.b ? promote_types(a.dtype(), o.b->dtype()) : a.dtype();
+  Array factors = detail::as_wide(o.b ? detail::as_dtype(*o.b, dtype) : ones({}, dtype));
+  a = detail::as_wide(a);
   if (o.where) factors = where(*o.where, factors, 0);
   const Shape shape = broadcast_shapes({a.shape(), factors.shape()}, x.where());
   a = broadcast_to(a, shape), factors = broadcast_to(factors, shape);
@@ -81,7 +84,7 @@ SignedLogsumexp logsumexp_with_sign(Arg x, LogsumexpOptions o) {
   const Array shift = stop_gradient(where(isfinite(top), top, 0));
   const Array total = sum(factors * exp(counted - shift), o.axis, {.keepdims = o.keepdims});
   const Array back = o.keepdims ? shift : reshape(shift, total.shape());
-  return {log(abs(total)) + back, sign(total)};
+  return {detail::as_dtype(log(abs(total)) + back, dtype.is_complex() ? dtype.real_part() : dtype), detail::as_dtype(sign(total), dtype)};
 }
 
 Array detail::dct_of_type(const Arg& x, const fft::DctOptions& o, bool inverse) {
@@ -131,8 +134,9 @@ Array detail::sem_of(const Arg& x, const stats::NanSemOptions& o) {
   if (o.nan_policy == "propagate") return stats::sem(x, {.axis = o.axis, .ddof = o.ddof, .keepdims = o.keepdims});
   const Array v = to_inexact(x);
   const Axis axis = o.axis ? Axis(*o.axis) : Axis(none);
-  const Array there = ~isnan(v), n = sum(convert(there, v.dtype()), axis, {.keepdims = o.keepdims});
-  return std_(v, axis, {.keepdims = o.keepdims, .ddof = o.ddof, .where = there}) / sqrt(n);
+  const Array there = ~isnan(v), n = sum(convert(there, wide_dtype(v.dtype())), axis, {.keepdims = o.keepdims});
+  const Array deviation = std_(as_wide(v), axis, {.keepdims = o.keepdims, .ddof = o.ddof, .where = there});
+  return as_dtype(deviation / sqrt(n), v.dtype());
 }
 
 }  // namespace weft

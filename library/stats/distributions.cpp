@@ -5,6 +5,7 @@
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/functions/wide.h"
 #include "weft/library/jnp/activations.h"
 #include "weft/library/stats/operands.h"
 
@@ -195,14 +196,15 @@ Array ppf(Arg q, Arg p) {
 namespace poisson {
 Array entropy(Arg mu) {
   LocScope scope(mu.where());
-  const Array m = detail::to_inexact(mu), few = (m > 0) & (m < 100), small = where(few, m, 1), large = where(m >= 100, m, 100);
+  const Array given = detail::to_inexact(mu), m = detail::as_wide(given), few = (m > 0) & (m < 100), small = where(few, m, 1),
+              large = where(m >= 100, m, 100);
   // Below 100, ten standard deviations beyond the mean hold all that float64 sees.
   std::vector<std::int64_t> along(static_cast<std::size_t>(m.ndim() + 1), 1);
   along[0] = 250;
   const Array k = reshape(arange(250, m.dtype()), Shape(along));
   const Array summed = -sum(pmf(k, small) * logpmf(k, small), 0);
   const Array series = .5 * log(2 * pi * std::numbers::e * large) - 1 / (12 * large);
-  return where_allowed(m >= 0, where(m == 0, 0, where(few, summed, series)));
+  return detail::as_dtype(where_allowed(m >= 0, where(m == 0, 0, where(few, summed, series))), given.dtype());
 }
 }  // namespace poisson
 

@@ -106,3 +106,14 @@ TEST_CASE("a negative number beside unsigned integers is itself in a distributio
   CHECK(tree::all_close(stats::uniform::cdf(x, -3, array({5, 5, 5}, uint8)), stats::uniform::cdf(y, -3, 5.F)));
   CHECK(tree::all_close(stats::truncnorm::cdf(x, -1, 1), stats::truncnorm::cdf(y, -1, 1)));
 }
+
+TEST_CASE("an element of a continued fraction doesn't depend on its neighbours, and ends") {
+  // Some of many complex fractions never change by less than a rounding.
+  const Array x = linspace(-8, 8, 20'001);
+  const auto single = [&](std::int64_t i) { return fresnel(x(slice(i, i + 1))); };
+  const FresnelIntegrals all = fresnel(x);
+  for (const std::int64_t i : {3, 4'000, 7'999, 8'001, 12'003, 12'500, 16'001, 20'000}) {
+    CHECK(all.s(i).item<float>() == single(i).s(0).item<float>());
+    CHECK(all.c(i).item<float>() == single(i).c(0).item<float>());
+  }
+}

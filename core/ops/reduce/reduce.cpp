@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
 #include "weft/core/ir/low_bits.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
@@ -162,8 +163,10 @@ struct ReduceProd : Reduce<ReduceProd, Combiner::prod> {
 std::vector<Tangent> extremum_jvp(const JvpContext& c) {
   const std::vector<int>& axes = c.get<ReduceParams>().axes;
   const Array& tangent = *c.tangents[0];
-  const Array chosen = convert(c.in[0] == reshape_to(c.out[0], kept(c.in[0].shape(), axes), c.loc), tangent.dtype());
-  return {reduce_sum(tangent * chosen, axes, c.loc) / reduce_sum(chosen, axes, c.loc)};
+  const DType wide = wide_dtype(tangent.dtype());  // 16-bit floats don't hold the number of many ties
+  const Array chosen = convert(c.in[0] == reshape_to(c.out[0], kept(c.in[0].shape(), axes), c.loc), wide);
+  const Array total = reduce_sum(as_dtype(tangent, wide) * chosen, axes, c.loc);
+  return {as_dtype(total / reduce_sum(chosen, axes, c.loc), tangent.dtype())};
 }
 struct ReduceMax : Reduce<ReduceMax, Combiner::max> {
   static constexpr std::string_view name = "reduce_max", doc = "Maximum over axes; NaN wins, and nothing gives the lowest value.";
